@@ -1,0 +1,82 @@
+"""Every bound of the program: name, unit, reason.
+
+Holds no logic. A bound that a user may change is a default here and a key in `settings.py`.
+"""
+
+# -- protocol and transports
+
+FRAME_BYTES_MAX = 32 * 1024 * 1024
+"""Longest line on stdio. A 10 MiB image as base64 fits twice; the official TypeScript SDK ends the session at 10 MB."""
+
+READ_BYTES = 64 * 1024
+"""One read of stdin: the size of a Linux pipe, so a full pipe is taken in one call."""
+
+QUEUED_BYTES_MAX = 8 * 1024 * 1024
+"""Answers kept for a client that does not read; past it stdin is not read. Peers without it grew by 114 to 206 MB."""
+
+RUNNING_CALLS_MAX = 256
+"""Slow calls one peer may have in progress; further ones fail at once. A model rarely starts more than 20."""
+
+UNADDRESSED_ERRORS_PER_S_MAX = 20
+"""Errors with id null a second, so that two peers that answer each other cannot storm (rust-sdk issue 938)."""
+
+ASK_ROUNDS_MAX = 16
+"""Questions one call may put to the user, one after the other; a handler that asks for ever is a bug."""
+
+LISTENS_MAX = 64
+"""Open `subscriptions/listen` streams of one peer; a client needs one."""
+
+SUBSCRIPTIONS_MAX = 1024
+"""Resource URIs one peer may subscribe to."""
+
+COMPLETION_VALUES_MAX = 100
+"""Values in one completion answer. Source: MCP 2025-11-25, server/utilities/completion."""
+
+PROGRESS_EVERY_S = 5.0
+"""Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s or more."""
+
+# -- ends of life
+
+DRAIN_MS_MAX = 1000
+"""After the end of input, time for calls in progress to finish, so that `printf … | scorpio` gets its answers."""
+
+GRACE_TIMEOUT_MS = 1500
+"""TERM to KILL when a command's time is up or KillBgTask is called: a dev server needs about a second to close."""
+
+GRACE_CANCEL_MS = 500
+"""TERM to KILL after `notifications/cancelled`: the user waits for it."""
+
+GRACE_END_MS = 300
+"""TERM to KILL when the server ends: everything is gone 2 s after the client, drain included."""
+
+# -- commands
+
+COMMANDS_RUNNING_MAX = 64
+"""Commands at the same time; further ones queue. Each costs a supervisor, a shell and a log file."""
+
+TASKS_RUNNING_MAX = 64
+"""Background tasks running at the same time."""
+
+TASKS_KEPT_DAYS = 7
+"""Records and logs of finished tasks stay this long."""
+
+TASKS_KEPT_MAX = 200
+"""Finished tasks kept, the newest first."""
+
+ARGUMENT_BYTES_MAX = 128 * 1024
+"""Longest single exec argument on Linux (MAX_ARG_STRLEN); a longer command goes through a file."""
+
+OUTPUT_CHARS_MAX = 30_000
+"""Characters of output in one answer: what Claude Code keeps of a Bash result."""
+
+BASH_TIMEOUT_MS_DEFAULT = 30_000
+"""From the seed."""
+
+BASH_MAX_TIMEOUT_MS_DEFAULT = 600_000
+"""Longest timeout of Bash unless `BASH_MAX_TIMEOUT_MS` says otherwise; longer work belongs in BackgroundBash."""
+
+BASH_MAX_OUTPUT_BYTES_DEFAULT = 1024 * 1024 * 1024
+"""A log that grows past this ends its command, before it fills the disk."""
+
+TASK_START_WAIT_MS = 100
+"""BackgroundBash waits this long for an early death, so that a typo is told at once."""

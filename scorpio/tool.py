@@ -1,0 +1,126 @@
+"""All a handler may use: Call, ToolResult, ToolFailure, InputRequired and the content blocks.
+
+Does not know the wire, the transport or any tool.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing costs 5 ms of a cold start
+    from collections.abc import Callable
+    from typing import Any, Generic, TypeVar
+
+    from scorpio.settings import Settings
+    from scorpio.state.home import Home
+
+    State = TypeVar("State")
+    Block = dict[str, Any]
+
+    class _Stateful(Generic[State]): ...
+else:
+    State = None
+
+    class _Stateful:
+        def __class_getitem__(cls, state: object) -> type:
+            return cls
+
+
+class ToolFailure(Exception):
+    """The tool cannot do what was asked. The text goes to the model with `isError: true`.
+
+    One sentence: what, which, what next.
+    """
+
+
+class InputRequired(Exception):
+    """Raised by `Call.ask` when this round has no answer yet. Handlers let it pass."""
+
+    def __init__(self, key: str, method: str, params: dict[str, Any]) -> None:
+        super().__init__(key)
+        self.key = key
+        self.method = method
+        self.params = params
+
+
+class ToolResult:
+    """What a tool answers: content blocks, in order, as they go over the wire."""
+
+    __slots__ = ("content", "is_error", "meta", "structured")
+
+    def __init__(
+        self,
+        content: list[Block],
+        *,
+        is_error: bool = False,
+        structured: Any = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        self.content = content
+        self.is_error = is_error
+        self.structured = structured
+        self.meta = meta
+
+
+def text(value: str, *, is_error: bool = False, structured: Any = None) -> ToolResult:
+    """A result of one text block."""
+    return ToolResult([text_block(value)], is_error=is_error, structured=structured)
+
+
+def text_block(value: str) -> Block:
+    return {"type": "text", "text": value}
+
+
+def image_block(data_base64: str, mime_type: str) -> Block:
+    return {"type": "image", "data": data_base64, "mimeType": mime_type}
+
+
+def audio_block(data_base64: str, mime_type: str) -> Block:
+    """Protocol 2025-03-26 and later."""
+    return {"type": "audio", "data": data_base64, "mimeType": mime_type}
+
+
+class Call(_Stateful[State]):
+    """What a handler sees of its call. One object a round: after `ask` the handler runs again with a new one."""
+
+    activity: str
+    """What is happening now, in a few words; sent as the message of the keep-alive progress."""
+
+    name: str
+    """The tool, prompt or resource that was called."""
+
+    owner: str
+    """Whose tasks and callbacks this call may see: the process on stdio, the session or principal on HTTP."""
+
+    settings: Settings
+    home: Home
+
+    @property
+    def state(self) -> State:
+        """The toolset's state, opened at first use."""
+        raise NotImplementedError
+
+    def supports(self, capability: str) -> bool:
+        """True when the client declared it: `elicitation`, `elicitation.url`, `sampling`, `roots`."""
+        raise NotImplementedError
+
+    async def working_directory(self) -> str:
+        """Absolute path commands start in: SCORPIO_CWD, first `file://` root, CLAUDE_PROJECT_DIR, process cwd, home."""
+        raise NotImplementedError
+
+    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the call is. A no-op without a progress token, or when `progress` does not increase."""
+        raise NotImplementedError
+
+    def log(self, level: str, data: object, logger: str | None = None) -> None:
+        """`notifications/message` to this client, if it asked for this level. Levels are RFC 5424's names."""
+        raise NotImplementedError
+
+    def ask(self, key: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The client's answer to `elicitation/create`, `sampling/createMessage` or `roots/list`.
+
+        Code above the last `ask` may run again, so effects come after it.
+
+        Raises InputRequired while there is no answer; ToolFailure when the client declined to answer with an
+        error; ProtocolError (modern) or ToolFailure (legacy) when the client lacks the capability.
+        """
+        raise NotImplementedError
