@@ -80,3 +80,6 @@ BASH_MAX_OUTPUT_BYTES_DEFAULT = 1024 * 1024 * 1024
 
 TASK_START_WAIT_MS = 100
 """BackgroundBash waits this long for an early death, so that a typo is told at once."""
+
+ROOTS_WAIT_S = 1.0
+"""How long the first call waits for the client's roots: a client that declared them answers in milliseconds."""

@@ -35,11 +35,10 @@ class ToolFailure(Exception):
 class InputRequired(Exception):
     """Raised by `Call.ask` when this round has no answer yet. Handlers let it pass."""
 
-    def __init__(self, key: str, method: str, params: dict[str, Any]) -> None:
-        super().__init__(key)
-        self.key = key
-        self.method = method
-        self.params = params
+    def __init__(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> None:
+        super().__init__(", ".join(questions))
+        self.questions = questions
+        """key -> (method, params) of what the client must answer."""
 
 
 class ToolResult:
@@ -116,11 +115,15 @@ class Call(_Stateful[State]):
         raise NotImplementedError
 
     def ask(self, key: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The client's answer to `elicitation/create`, `sampling/createMessage` or `roots/list`.
+        """The client's answer to one question; see `ask_all`."""
+        return self.ask_all({key: (method, params)})[key]
+
+    def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+        """The client's answers to `elicitation/create`, `sampling/createMessage`, `roots/list`, by key.
 
         Code above the last `ask` may run again, so effects come after it.
 
-        Raises InputRequired while there is no answer; ToolFailure when the client declined to answer with an
-        error; ProtocolError (modern) or ToolFailure (legacy) when the client lacks the capability.
+        Raises InputRequired while an answer is missing; ToolFailure when the client answered with an error;
+        ProtocolError -32021 (modern) or ToolFailure (legacy) when the client lacks the capability.
         """
         raise NotImplementedError

@@ -1,0 +1,59 @@
+"""Composition root: settings, toolsets, server, transport. The only place that knows all of them."""
+
+from __future__ import annotations
+
+import os
+
+from scorpio.log import Log
+from scorpio.server.lanes import ThreadLane
+from scorpio.server.server import Server
+from scorpio.settings import load, project_of
+from scorpio.state.home import Home, home_path
+from scorpio.toolset import Features, ToolsetError, chosen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorpio.server.lanes import Lane
+    from scorpio.settings import Settings
+
+DEFAULT_TOOLSETS = ("core",)
+
+
+def settings_and_home() -> tuple[Settings, Home]:
+    environ = os.environ
+    root = home_path(environ)
+    return load(environ, root, _project()), Home(root)
+
+
+def _project() -> str | None:
+    try:
+        return project_of(os.environ.get("SCORPIO_CWD") or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+    except OSError:  # the directory was removed
+        return None
+
+
+def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Server:
+    """A server of the named toolsets, else of the configured ones. Raises ToolsetError."""
+    settings, home = settings_and_home()
+    log = Log(settings.log_level)
+    for warning in settings.warnings:
+        log.warning(warning)
+    features = Features(
+        chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
+    )
+    return Server(features, settings, home, lane or ThreadLane(), log)
+
+
+def serve_stdio(toolsets: Sequence[str] = ()) -> int:
+    """Serve on stdin and stdout until the client is gone. Returns only when nothing could be served."""
+    from scorpio.transports import stdio
+
+    try:
+        server = build_server(toolsets)
+    except ToolsetError as error:
+        os.write(2, f"scorpio: {error}\n".encode())
+        return 2
+    stdio.serve(server)
+    return 0

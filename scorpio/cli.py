@@ -1,0 +1,34 @@
+"""The command line: serve, --version, --help. The no-argument path (serve on stdio) imports none of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from scorpio import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(
+        prog="scorpio", description="Tools for agent clients over the Model Context Protocol (MCP)."
+    )
+    root.add_argument("--version", action="version", version=f"scorpio {__version__}")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    serve = commands.add_parser("serve", help="serve MCP on stdin and stdout (what no command does too)")
+    serve.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
+    return root
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit status: 0, or 2 for a wrong call."""
+    chosen = parser().parse_args(arguments)
+    if chosen.command == "serve":
+        from scorpio.app import serve_stdio
+
+        return serve_stdio([name for name in chosen.toolsets.split(",") if name])
+    parser().print_help(sys.stdout)
+    return 0

@@ -1,0 +1,83 @@
+"""JSON-RPC batches, for the one revision that has them: one array in, one array out when all answers are there.
+
+Source: MCP 2025-03-26, basic ("Batching"); JSON-RPC 2.0 section 6. Elsewhere an array is not a message.
+"""
+
+from __future__ import annotations
+
+import _thread
+
+from scorpio.protocol.errors import INVALID_REQUEST, ProtocolError
+from scorpio.protocol.messages import Request, encode_error, message_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scorpio.server.peer import Peer
+    from scorpio.server.server import Server
+
+BATCH_MESSAGES_MAX = 1000
+"""Messages in one batch; an array of a million pings would hold the connection for seconds."""
+
+
+def receive_batch(server: Server, values: list[Any], peer: Peer) -> bytes | None:
+    """The array of answers, or None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
+    session = peer.session
+    if session is None or not session.revision.batch:
+        raise ProtocolError(INVALID_REQUEST, "A message must be a JSON object; this revision has no batches")
+    if not values:
+        raise ProtocolError(INVALID_REQUEST, "The batch is empty")
+    if len(values) > BATCH_MESSAGES_MAX:
+        raise ProtocolError(INVALID_REQUEST, f"The batch has more than {BATCH_MESSAGES_MAX} messages")
+    batch = _Batch(peer)
+    for value in values:
+        batch.receive(server, value)
+    return batch.close()
+
+
+class _Batch:
+    """Collects the answers of one batch; the last of them sends it."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._lock = _thread.allocate_lock()
+        self._answers: list[bytes] = []
+        self._late = 0
+        self._closed = False
+
+    def receive(self, server: Server, value: Any) -> None:
+        try:
+            message = message_of(value)
+            if type(message) is Request and message.method == "initialize":
+                raise ProtocolError(INVALID_REQUEST, "initialize must not be in a batch", request_id=message.id)
+        except ProtocolError as error:
+            self._answers.append(encode_error(error.request_id, error))
+            return
+        if type(message) is Request:
+            message.answer = self._answer_late
+            with self._lock:
+                self._late += 1
+        answer = server.receive_message(message, self._peer)
+        if answer is not None:
+            self._answer_late(answer)
+
+    def close(self) -> bytes | None:
+        with self._lock:
+            self._closed = True
+            return self._line() if self._late == 0 else None
+
+    def _answer_late(self, line: bytes | None) -> None:
+        """One request less to wait for; None: it was cancelled and has no answer."""
+        with self._lock:
+            if line is not None:
+                self._answers.append(line)
+            self._late -= 1
+            whole = self._line() if self._closed and self._late == 0 else None
+        if whole is not None:
+            self._peer.write(whole)
+
+    def _line(self) -> bytes | None:
+        if not self._answers:
+            return None
+        return b"[" + b",".join(answer.rstrip(b"\n") for answer in self._answers) + b"]\n"

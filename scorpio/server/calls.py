@@ -1,0 +1,344 @@
+"""One call in the slow lane: its rounds of questions, its progress, its one answer.
+
+The only place where a handler's exception becomes bytes. Does not choose lanes and does not know transports.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from scorpio.limits import ASK_ROUNDS_MAX, PROGRESS_EVERY_S, ROOTS_WAIT_S, RUNNING_CALLS_MAX
+from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError
+from scorpio.protocol.messages import encode_error, encode_result
+from scorpio.protocol.meta import LOG_LEVELS, has_capability
+from scorpio.server.request_state import digest
+from scorpio.tool import Call, InputRequired, ToolFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from scorpio.protocol.messages import Request, RequestId, Response
+    from scorpio.protocol.meta import RequestMeta
+    from scorpio.server.lanes import Handle
+    from scorpio.server.peer import Peer
+    from scorpio.server.server import Server
+    from scorpio.settings import Settings
+    from scorpio.state.home import Home
+    from scorpio.toolset import Entry
+
+    Work = Callable[[Call[Any]], Awaitable[bytes]]
+
+PROGRESS_STEP = 0.001
+"""What a keep-alive adds to a progress that the handler gave: it must increase (MCP, basic/utilities/progress)."""
+
+_CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+class ServerCall(Call["Any"]):
+    """A handler's view of its call. Instant calls have no `running`: they cannot ask and report no progress."""
+
+    def __init__(
+        self,
+        server: Server,
+        peer: Peer,
+        entry: Entry,
+        meta: RequestMeta,
+        running: RunningCall | None = None,
+    ) -> None:
+        self._server = server
+        self._peer = peer
+        self._entry = entry
+        self._meta = meta
+        self._running = running
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return self._entry.name
+
+    @property
+    def owner(self) -> str:  # type: ignore[override]
+        return self._peer.owner
+
+    @property
+    def settings(self) -> Settings:  # type: ignore[override]
+        return self._server.settings
+
+    @property
+    def home(self) -> Home:  # type: ignore[override]
+        return self._server.home
+
+    @property
+    def state(self) -> Any:
+        return self._entry.toolset.state(self._server.home, self._server.settings)
+
+    @property
+    def activity(self) -> str:  # type: ignore[override]
+        return self._running.activity if self._running is not None else ""
+
+    @activity.setter
+    def activity(self, text: str) -> None:
+        if self._running is not None:
+            self._running.activity = text
+
+    def supports(self, capability: str) -> bool:
+        revision = self._meta.revision
+        known = revision.elicitation if capability == "elicitation" else True
+        known = revision.elicitation_url if capability == "elicitation.url" else known
+        return known and has_capability(self._meta.client_capabilities, capability)
+
+    async def working_directory(self) -> str:
+        session = self._peer.session
+        if session is not None and session.roots_pending:
+            await _roots_or_timeout(session)
+        environ = os.environ
+        roots = session.roots if session is not None else []
+        for path in (environ.get("SCORPIO_CWD"), *roots[:1], environ.get("CLAUDE_PROJECT_DIR")):
+            if path:
+                return os.path.abspath(os.path.expanduser(path))
+        try:
+            here = os.getcwd()
+        except OSError:  # the directory was removed
+            here = "/"
+        return here if here != "/" else os.path.expanduser("~")
+
+    def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        if self._running is not None:
+            self._running.send_progress(progress, total, message)
+
+    def log(self, level: str, data: object, logger: str | None = None) -> None:
+        least = self._meta.log_level
+        if self._running is not None and not self._running.live():
+            return
+        if least is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(least):
+            return
+        params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
+        self._peer.notify("notifications/message", self._server.encode(params))
+
+    def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+        if self._running is None:
+            raise TypeError("an instant handler cannot ask: make it `async def`")
+        for method, params in questions.values():
+            self._require(method, params)
+        answers = self._running.answers
+        missing = {key: question for key, question in questions.items() if key not in answers}
+        if missing:
+            raise InputRequired(missing)
+        return {key: answers[key] for key in questions}
+
+    def _require(self, method: str, params: dict[str, Any]) -> None:
+        capability = _CAPABILITY_OF[method]
+        url = capability == "elicitation" and params.get("mode") == "url"
+        if self.supports("elicitation.url" if url else capability):
+            return
+        if self._meta.revision.asks_by_request:
+            raise ToolFailure(f"This client cannot answer {method}: it did not declare {capability}.")
+        required = {capability: {"url": {}} if url else {}}
+        raise ProtocolError(
+            MISSING_CLIENT_CAPABILITY, f"Client capability required: {capability}", {"requiredCapabilities": required}
+        )
+
+
+async def _roots_or_timeout(session: Any) -> None:
+    import asyncio
+
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    session.roots_waiting.append(lambda: loop.call_soon_threadsafe(arrived.set))
+    if session.roots_pending:
+        try:
+            await asyncio.wait_for(arrived.wait(), ROOTS_WAIT_S)
+        except TimeoutError:
+            session.roots_pending = False
+
+
+class RunningCall:
+    """A request in progress in the slow lane."""
+
+    __slots__ = (
+        "_entry",
+        "_handle",
+        "_last_progress",
+        "_last_progress_s",
+        "_last_total",
+        "_meta",
+        "_peer",
+        "_request",
+        "_server",
+        "_started_s",
+        "_work",
+        "activity",
+        "answers",
+    )
+
+    def __init__(
+        self,
+        server: Server,
+        peer: Peer,
+        request: Request,
+        meta: RequestMeta,
+        entry: Entry,
+        work: Work,
+        answers: dict[str, dict[str, Any]],
+    ) -> None:
+        self._server = server
+        self._peer = peer
+        self._request = request
+        self._meta = meta
+        self._entry = entry
+        self._work = work
+        self.answers = answers
+        self.activity = ""
+        self._handle: Handle | None = None
+        self._started_s = time.monotonic()
+        self._last_progress = -1.0
+        self._last_total: float | None = None
+        self._last_progress_s = self._started_s
+
+    def start(self) -> None:
+        """Register first, submit second: the other order could lose the answer of a quick call."""
+        self._peer.running[self._request.id] = self
+        self._handle = self._server.lane.submit(self._run)
+
+    def cancel(self) -> None:
+        """Stop the work. The caller has popped the id, so nothing more is sent for it."""
+        if self._handle is not None:
+            self._handle.cancel()
+        if self._request.answer is not None:
+            self._request.answer(None)
+
+    def live(self) -> bool:
+        return self._peer.running.get(self._request.id) is self
+
+    def send_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        token = self._meta.progress_token
+        if token is None or progress <= self._last_progress or not self.live():
+            return
+        self._last_progress, self._last_total = progress, total
+        self._last_progress_s = time.monotonic()
+        params: dict[str, Any] = {"progressToken": token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message and self._meta.revision.progress_message:
+            params["message"] = message
+        self._peer.notify("notifications/progress", self._server.encode(params))
+
+    async def _run(self) -> None:
+        keep_alive = self._start_keep_alive() if self._meta.progress_token is not None else None
+        try:
+            line = encode_result(self._request.id, await self._rounds())
+        except ProtocolError as error:
+            line = encode_error(self._request.id, error)
+        except Exception as bug:  # the boundary: a handler's bug must not end the lane
+            line = encode_error(self._request.id, self._server.internal_error(bug))
+        finally:
+            if keep_alive is not None:
+                keep_alive.cancel()
+        if self._peer.running.pop(self._request.id, None) is not None:
+            (self._request.answer or self._peer.write)(line)
+
+    async def _rounds(self) -> bytes:
+        for _ in range(ASK_ROUNDS_MAX):
+            call = ServerCall(self._server, self._peer, self._entry, self._meta, self)
+            try:
+                return await self._work(call)
+            except InputRequired as required:
+                if not self._meta.revision.asks_by_request:
+                    return self._input_required(required)
+                await self._ask_client(required)
+        raise ToolFailure(f"{self._entry.name} asked more than {ASK_ROUNDS_MAX} questions in a row.")
+
+    def _input_required(self, required: InputRequired) -> bytes:
+        state = self._server.seal.seal(
+            self.answers, digest(self._request.method, self._request.params), self._peer.owner
+        )
+        requests = {key: {"method": method, "params": p} for key, (method, p) in required.questions.items()}
+        return self._server.encode_result(
+            {"resultType": "input_required", "inputRequests": requests, "requestState": state}, self._meta.revision
+        )
+
+    async def _ask_client(self, required: InputRequired) -> None:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        open_requests: dict[RequestId, asyncio.Future[Response | None]] = {}
+        try:
+            for method, params in (question for question in required.questions.values()):
+                future: asyncio.Future[Response | None] = loop.create_future()
+                answered = _resolver(loop, future)
+                open_requests[self._peer.request(method, self._server.encode(params), answered)] = future
+            for key, future in zip(required.questions, list(open_requests.values()), strict=True):
+                self.answers[key] = _answer_of(required.questions[key][0], await future)
+        finally:
+            for id_, future in open_requests.items():
+                if not future.done() and self._peer.asked.pop(id_, None) is not None:
+                    params = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
+                    self._peer.notify("notifications/cancelled", params)
+
+    def _start_keep_alive(self) -> asyncio.Task[None]:
+        import asyncio
+
+        return asyncio.create_task(self._keep_alive())
+
+    async def _keep_alive(self) -> None:
+        import asyncio
+
+        while True:
+            quiet_s = time.monotonic() - self._last_progress_s
+            if quiet_s < PROGRESS_EVERY_S:
+                await asyncio.sleep(PROGRESS_EVERY_S - quiet_s)
+                continue
+            elapsed_s = round(time.monotonic() - self._started_s, 1)
+            given = self._last_total is not None or self._last_progress > elapsed_s
+            progress = self._last_progress + PROGRESS_STEP if given else elapsed_s
+            self.send_progress(progress, self._last_total, self.activity or f"running for {elapsed_s:.0f} s")
+            self._last_progress_s = time.monotonic()
+
+
+def _resolver(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[Response | None]
+) -> Callable[[Response | None], None]:
+    def resolve(response: Response | None) -> None:
+        if not future.done():
+            future.set_result(response)
+
+    return lambda response: loop.call_soon_threadsafe(resolve, response) and None
+
+
+def _answer_of(method: str, response: Response | None) -> dict[str, Any]:
+    if response is None:
+        raise ToolFailure(f"The client went away before it answered {method}.")
+    if response.error is not None or type(response.result) is not dict:
+        said = response.error.get("message") if type(response.error) is dict else "an answer that is not an object"
+        raise ToolFailure(f"The client answered {method} with an error: {said}")
+    return dict(response.result)
+
+
+def start(
+    server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work
+) -> None:
+    """Begin a slow call; its answer leaves later. Raises ProtocolError when the peer has too many in progress."""
+    if len(peer.running) >= RUNNING_CALLS_MAX:
+        raise ProtocolError(
+            INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
+        )
+    answers = earlier_answers(server, request, meta, peer)
+    RunningCall(server, peer, request, meta, entry, work, answers).start()
+
+
+def earlier_answers(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> dict[str, dict[str, Any]]:
+    """Modern era: what earlier rounds and this retry answered, by key. Raises ProtocolError for a forged state."""
+    params = request.params
+    if meta.revision.asks_by_request or ("requestState" not in params and "inputResponses" not in params):
+        return {}
+    answers: dict[str, dict[str, Any]] = {}
+    if "requestState" in params:
+        answers = server.seal.unseal(params["requestState"], digest(request.method, params), peer.owner)
+    responses = params.get("inputResponses", {})
+    if type(responses) is not dict:
+        raise ProtocolError(INVALID_PARAMS, "inputResponses must be an object of key to response")
+    answers.update({key: value for key, value in responses.items() if type(value) is dict})
+    return answers

@@ -1,0 +1,115 @@
+"""Where slow calls run: a thread with an event loop (stdio), or the loop that is there already (HTTP).
+
+Knows no protocol. asyncio is imported by the thread, at the first slow call and not before.
+"""
+
+from __future__ import annotations
+
+import _thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine
+    from typing import Any, Protocol
+
+    Work = Callable[[], Coroutine[Any, Any, None]]
+
+    class Lane(Protocol):
+        """Runs coroutines; both methods return at once and may be called from any thread."""
+
+        def submit(self, work: Work) -> Handle: ...
+
+        def stop(self) -> None: ...
+
+
+class Handle:
+    """One submitted coroutine. `cancel` works before, while and after it runs."""
+
+    __slots__ = ("_lane", "cancelled", "task")
+
+    def __init__(self, lane: ThreadLane | LoopLane) -> None:
+        self._lane = lane
+        self.task: asyncio.Task[None] | None = None
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self._lane.call_soon(self._cancel_task)
+
+    def start(self, loop: asyncio.AbstractEventLoop, work: Work) -> None:
+        if not self.cancelled:
+            self.task = loop.create_task(work())
+
+    def _cancel_task(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
+
+
+class ThreadLane:
+    """One thread, one event loop, started at the first submit."""
+
+    def __init__(self) -> None:
+        self._lock = _thread.allocate_lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[Callable[[], None]] = []
+        self._started = False
+
+    def submit(self, work: Work) -> Handle:
+        handle = Handle(self)
+        self.call_soon(lambda: handle.start(self._running_loop(), work))
+        return handle
+
+    def call_soon(self, function: Callable[[], None]) -> None:
+        """Run `function` in the lane's thread; kept until the loop is up."""
+        with self._lock:
+            if self._loop is None:
+                self._waiting.append(function)
+                if not self._started:
+                    self._started = True
+                    _thread.start_new_thread(self._run, ())
+                return
+            loop = self._loop
+        loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        """End the loop after what it does now. The thread is not waited for."""
+        with self._lock:
+            self._waiting.clear()
+            loop = self._loop
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None
+        return self._loop
+
+    def _run(self) -> None:
+        import asyncio
+
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        with self._lock:
+            self._loop = loop
+            waiting, self._waiting = self._waiting, []
+        for function in waiting:
+            loop.call_soon(function)
+        loop.run_forever()
+
+
+class LoopLane:
+    """The lane of a transport that is asyncio itself."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def submit(self, work: Work) -> Handle:
+        handle = Handle(self)
+        self.call_soon(lambda: handle.start(self._loop, work))
+        return handle
+
+    def call_soon(self, function: Callable[[], None]) -> None:
+        self._loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        """The loop belongs to the transport, which ends it."""

@@ -1,0 +1,68 @@
+"""The four list methods: one page each, encoded once and kept.
+
+Source: MCP server/utilities/pagination (a cursor we never gave is -32602), caching of 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
+from scorpio.protocol.meta import has_capability
+from scorpio.protocol.revisions import MODERN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from scorpio.protocol.messages import Request
+    from scorpio.protocol.meta import RequestMeta
+    from scorpio.protocol.revisions import Revision
+    from scorpio.server.server import Server
+    from scorpio.toolset import Entry
+
+LIST_TTL_MS = 60_000
+"""How long a modern client may keep a list without asking; changes are announced on subscriptions/listen."""
+
+
+def list_result(
+    server: Server, request: Request, meta: RequestMeta, entries: Iterable[Entry], member: str
+) -> bytes:
+    """The encoded result of one list method, from the cache where this revision and client were served before."""
+    if "cursor" in request.params:
+        raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
+    revision = meta.revision
+    if revision.era == MODERN:
+        key: object = (request.method, revision.name)
+    else:  # lists vary by client only in the legacy era; modern calls are refused with -32021 instead
+        entries = tuple(entries)
+        lacking = tuple(e.name for e in entries if e.requires and not has_capability(meta.client_capabilities, e.requires))
+        entries = [e for e in entries if e.name not in lacking] if lacking else entries
+        key = (request.method, revision.name, lacking)
+    answer = server.list_answers.get(key)
+    if answer is None:
+        answer = _encoded(server, revision, entries, member)
+        server.list_answers[key] = answer
+    return answer
+
+
+def _encoded(server: Server, revision: Revision, entries: Iterable[Entry], member: str) -> bytes:
+    items = [_descriptor(server, entry, revision, member) for entry in entries]
+    result: dict[str, Any] = {member: items}
+    if revision.era == MODERN:
+        result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
+    return server.encode_result(result, revision)
+
+
+def _descriptor(server: Server, entry: Entry, revision: Revision, member: str) -> dict[str, Any]:
+    """The wire object with only the members that the revision defines."""
+    from scorpio.protocol.strict_json import loads
+
+    descriptor: dict[str, Any] = loads(entry.descriptor)
+    if member == "tools":
+        descriptor["name"] = entry.name
+        return {key: value for key, value in descriptor.items() if key in revision.tool_keys}
+    if member == "prompts":
+        descriptor["name"] = entry.name
+    if not revision.titles:
+        descriptor.pop("title", None)
+    return descriptor

@@ -1,0 +1,129 @@
+"""The client at the other end: where to write, what is running for it, and, in the legacy era, its session."""
+
+from __future__ import annotations
+
+import _thread
+
+from scorpio.protocol.messages import encode_notification, encode_request
+from scorpio.protocol.meta import RequestMeta, progress_token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from scorpio.protocol.messages import RequestId, Response
+    from scorpio.protocol.revisions import Revision
+    from scorpio.server.calls import RunningCall
+
+
+class Session:
+    """Legacy era only: what `initialize` agreed on and what later messages changed."""
+
+    __slots__ = (
+        "capabilities",
+        "client_info",
+        "log_level",
+        "meta",
+        "revision",
+        "roots",
+        "roots_pending",
+        "roots_waiting",
+        "subscriptions",
+    )
+
+    def __init__(self, revision: Revision, capabilities: dict[str, Any], client_info: dict[str, Any]) -> None:
+        self.log_level: str | None = "info"
+        """Sent until `logging/setLevel` says otherwise; the specification leaves the start to the server."""
+        self.subscriptions: set[str] = set()
+        self.roots: list[str] = []
+        """Paths of the client's `file://` roots."""
+        self.roots_pending = False
+        self.roots_waiting: list[Callable[[], None]] = []
+        self.agree(revision, capabilities, client_info)
+
+    def agree(self, revision: Revision, capabilities: dict[str, Any], client_info: dict[str, Any]) -> None:
+        self.revision = revision
+        self.capabilities = capabilities
+        self.client_info = client_info
+        self.meta = RequestMeta(revision, capabilities, self.log_level, None)
+
+    def request_meta(self, params: dict[str, Any]) -> RequestMeta:
+        """The meta of one request; the session's own where the request adds nothing."""
+        if "_meta" not in params:
+            return self.meta
+        return RequestMeta(self.revision, self.capabilities, self.log_level, progress_token(params))
+
+    def set_log_level(self, level: str) -> None:
+        self.log_level = level
+        self.meta = RequestMeta(self.revision, self.capabilities, level, None)
+
+    def set_roots(self, roots: list[str]) -> None:
+        self.roots = roots
+        self.roots_pending = False
+        waiting, self.roots_waiting = self.roots_waiting, []
+        for wake in waiting:
+            wake()
+
+
+class Peer:
+    """One client. On stdio the process has one; the transport makes it and closes it."""
+
+    __slots__ = ("_asked_count", "_lock", "asked", "ended", "listens", "owner", "running", "session", "write")
+
+    def __init__(self, write: Callable[[bytes], None], owner: str) -> None:
+        self.write = write
+        """Sends whole lines, from any thread, in order."""
+        self.owner = owner
+        """Whose tasks and callbacks this client sees."""
+        self.session: Session | None = None
+        self.running: dict[RequestId, RunningCall] = {}
+        """Calls in progress. Whoever pops an id has the right to answer it; nobody else does."""
+        self.listens: dict[RequestId, dict[str, Any]] = {}
+        """Modern era: open `subscriptions/listen` requests and the filter each was acknowledged with."""
+        self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
+        """Requests of ours without an answer yet; the callback gets None when the client is gone."""
+        self.ended = False
+        """Set when the client asked the server to go."""
+        self._asked_count = 0
+        self._lock = _thread.allocate_lock()
+
+    def notify(self, method: str, params: bytes) -> None:
+        self.write(encode_notification(method, params))
+
+    def request(self, method: str, params: bytes, answered: Callable[[Response | None], None]) -> RequestId:
+        """Send a request of ours; `answered` is called once, on the thread that reads."""
+        with self._lock:
+            self._asked_count += 1
+            id_ = f"scorpio-{self._asked_count}"
+        self.asked[id_] = answered
+        self.write(encode_request(id_, method, params))
+        return id_
+
+    def in_flight(self, id_: RequestId) -> bool:
+        return id_ in self.running or id_ in self.listens
+
+    def close(self) -> None:
+        """The client is gone: nothing is sent any more, every question fails, every call is cancelled."""
+        self.write = _nowhere
+        self.fail_questions()
+        self.cancel_all()
+
+    def fail_questions(self) -> None:
+        """Nobody is left to answer what the server asked."""
+        asked, self.asked = self.asked, {}
+        for answered in asked.values():
+            answered(None)
+
+    def cancel_all(self) -> None:
+        while self.running:
+            try:
+                _, call = self.running.popitem()
+            except KeyError:  # the slow lane was quicker
+                break
+            call.cancel()
+        self.listens.clear()
+
+
+def _nowhere(line: bytes) -> None:
+    """What a closed peer writes with."""

@@ -1,0 +1,72 @@
+"""prompts/list and prompts/get. Source: MCP server/prompts."""
+
+from __future__ import annotations
+
+from scorpio.protocol.content import shaped
+from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
+from scorpio.server import calls
+from scorpio.server.lists import list_result
+from scorpio.server.method import Method
+from scorpio.tool import ToolFailure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scorpio.protocol.messages import Request
+    from scorpio.protocol.meta import RequestMeta
+    from scorpio.protocol.revisions import Revision
+    from scorpio.server.peer import Peer
+    from scorpio.server.server import Server
+    from scorpio.tool import Call
+    from scorpio.toolset import Entry
+
+
+def list_prompts(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
+    return list_result(server, request, meta, server.features.prompts.values(), "prompts")
+
+
+def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
+    name = request.params.get("name")
+    entry = server.features.prompts.get(name) if type(name) is str else None
+    if entry is None:
+        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {str(name)[:200]}")
+    arguments = _checked(entry, request.params.get("arguments"))
+    if not entry.slow:
+        try:
+            return _result(server, entry.handle(arguments, calls.ServerCall(server, peer, entry, meta)), meta.revision)
+        except ToolFailure as failed:
+            raise ProtocolError(INVALID_PARAMS, str(failed)) from None
+
+    async def work(call: Call[Any]) -> bytes:
+        try:
+            return _result(server, await entry.handle(arguments, call), meta.revision)
+        except ToolFailure as failed:
+            raise ProtocolError(INVALID_PARAMS, str(failed)) from None
+
+    calls.start(server, request, meta, peer, entry, work)
+    return None
+
+
+def _checked(entry: Entry, arguments: Any) -> dict[str, str]:
+    from scorpio.protocol.strict_json import loads
+
+    if arguments is None:
+        arguments = {}
+    if type(arguments) is not dict:
+        raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: arguments must be an object of strings")
+    for key, value in arguments.items():
+        if type(value) is not str:
+            raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: argument {key} must be a string")
+    for argument in loads(entry.descriptor).get("arguments", ()):
+        if argument.get("required") and argument["name"] not in arguments:
+            raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: argument {argument['name']} is required")
+    return arguments
+
+
+def _result(server: Server, given: dict[str, Any], revision: Revision) -> bytes:
+    messages = [{**m, "content": shaped([m["content"]], revision)[0]} for m in given["messages"]]
+    return server.encode_result({**given, "messages": messages}, revision)
+
+
+METHODS = {"prompts/list": Method(list_prompts), "prompts/get": Method(get_prompt)}

@@ -1,0 +1,251 @@
+"""Server.receive: one frame in, an answer, nothing, or a call in progress out.
+
+No transport, no tool. After `app` has built it, nothing in it changes but the parser, once, when it is warm.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from scorpio import __version__
+from scorpio.limits import UNADDRESSED_ERRORS_PER_S_MAX
+from scorpio.protocol import strict_json
+from scorpio.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_INITIALIZED,
+    PARSE_ERROR,
+    ProtocolError,
+)
+from scorpio.protocol.framing import OVERSIZE
+from scorpio.protocol.messages import Notification, Request, encode_error, encode_result, message_of
+from scorpio.protocol.meta import PROTOCOL_VERSION, SERVER_INFO, modern_meta
+from scorpio.protocol.revisions import MODERN
+from scorpio.server import lifecycle, methods
+from scorpio.server.request_state import Seal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from scorpio.log import Log
+    from scorpio.protocol.messages import RequestId, Response
+    from scorpio.protocol.revisions import Revision
+    from scorpio.server.lanes import Lane
+    from scorpio.server.peer import Peer
+    from scorpio.settings import Settings
+    from scorpio.state.home import Home
+    from scorpio.toolset import Features
+
+RESERVED_KEYS = (b'"jsonrpc"', b'"id"', b'"method"', b'"params"')
+"""A frame that holds one of these twice is read again by the strict parser: duplicate keys are two messages in one."""
+
+
+class Server:
+    """The core every transport feeds. `receive` runs on one thread; slow calls run in `lane`."""
+
+    def __init__(self, features: Features, settings: Settings, home: Home, lane: Lane, log: Log) -> None:
+        self.features = features
+        self.settings = settings
+        self.home = home
+        self.lane = lane
+        self.log = log
+        self.seal = Seal(home)
+        self.info = {"name": "scorpio", "title": "scorpio", "version": __version__}
+        self.peers: set[Peer] = set()
+        self.list_answers: dict[object, bytes] = {}
+        """Encoded list results by (method, revision, hidden tools); dropped by `changed_list`."""
+        self._loads: Callable[[bytes], Any] = strict_json.loads
+        self._dumps: Callable[[Any], bytes] = _encode_plain
+        self._unaddressed_s = 0.0
+        self._unaddressed_count = 0
+        self._unaddressed_dropped = 0
+
+    def warm(self) -> None:
+        """Import what the first answer did not need. Called once that answer is out."""
+        import orjson
+
+        self._loads = orjson.loads
+        self._dumps = orjson.dumps
+
+    # -- messages
+
+    def receive(self, frame: bytes, peer: Peer) -> bytes | None:
+        """The lines to write now, or None: a notification, or a call whose answer leaves later."""
+        try:
+            value = self._decode(frame)
+            if type(value) is list:
+                from scorpio.server.batch import receive_batch
+
+                return receive_batch(self, value, peer)
+            message = message_of(value)
+        except ProtocolError as error:
+            return self._refused(error)
+        return self.receive_message(message, peer)
+
+    def receive_message(self, message: Request | Notification | Response, peer: Peer) -> bytes | None:
+        kind = type(message)
+        try:
+            if kind is Request:
+                return self._request(message, peer)  # type: ignore[arg-type]
+            if kind is Notification:
+                lifecycle.notified(self, message, peer)  # type: ignore[arg-type]
+            else:
+                answered = peer.asked.pop(message.id, None) if _hashable(message.id) else None  # type: ignore[union-attr]
+                if answered is not None:
+                    answered(message)  # type: ignore[arg-type]
+            return None
+        except ProtocolError as error:
+            return encode_error(message.id, error)  # type: ignore[union-attr]
+        except Exception as bug:  # the boundary: one bad message must not end the connection
+            error = self.internal_error(bug)
+            return encode_error(message.id, error) if kind is Request else None  # type: ignore[union-attr]
+
+    def _request(self, request: Request, peer: Peer) -> bytes | None:
+        params = request.params
+        meta = modern_meta(params) if "_meta" in params else None
+        method = methods.METHODS.get(request.method)
+        if method is None:
+            return methods.call_alias(self, request, meta, peer)
+        if meta is None:
+            session = peer.session
+            if not method.legacy:
+                raise ProtocolError(INVALID_PARAMS, f"{request.method} needs _meta with {PROTOCOL_VERSION}")
+            if session is None:
+                if not method.before_initialize:
+                    raise ProtocolError(NOT_INITIALIZED, "Server not initialized")
+            else:
+                meta = session.request_meta(params)
+        elif not method.modern:
+            raise ProtocolError(METHOD_NOT_FOUND, f"{request.method} does not exist in {meta.revision.name}")
+        if (peer.running or peer.listens) and peer.in_flight(request.id):
+            raise ProtocolError(INVALID_REQUEST, "A request with this id is still in progress")
+        result = method.handle(self, request, meta, peer)
+        return None if result is None else encode_result(request.id, result)
+
+    # -- bytes to values
+
+    def _decode(self, frame: bytes) -> Any:
+        try:
+            value = self._loads(frame)
+        except ValueError as fault:
+            return self._reread(frame, fault)
+        for key in RESERVED_KEYS:
+            if frame.find(key) != frame.rfind(key):
+                return self._reread(frame, None)
+        if type(value) is dict and type(value.get("id")) is float:  # orjson: an integer beyond 64 bits
+            return self._reread(frame, None)
+        return value
+
+    def _reread(self, frame: bytes, fault: ValueError | None) -> Any:
+        """The frame by the strict parser; raises ProtocolError with whatever id is beyond doubt."""
+        if frame is OVERSIZE:
+            raise ProtocolError(INVALID_REQUEST, "The message is longer than this server reads")
+        try:
+            value = strict_json.loads(frame)
+        except strict_json.DuplicateKey as duplicate:
+            raise ProtocolError(INVALID_REQUEST, f"Not one message: {duplicate}", request_id=_only_id(frame)) from None
+        except ValueError as strict_fault:
+            raise ProtocolError(PARSE_ERROR, f"Parse error: {_short(strict_fault)}") from None
+        if fault is not None and _has_surrogates(value):
+            id_ = value.get("id") if type(value) is dict else None
+            clean = id_ if type(id_) is int or (type(id_) is str and not _has_surrogates(id_)) else None
+            raise ProtocolError(INVALID_REQUEST, "A string holds a lone surrogate: not Unicode text", request_id=clean)
+        return value
+
+    # -- values to bytes
+
+    def encode(self, value: Any) -> bytes:
+        """JSON bytes of any value a handler may give; lone surrogates become U+FFFD."""
+        try:
+            return self._dumps(value)
+        except (TypeError, UnicodeEncodeError):
+            import orjson
+
+            from scorpio.protocol.content import without_surrogates
+
+            return orjson.dumps(without_surrogates(value), option=orjson.OPT_NON_STR_KEYS)
+
+    def encode_result(self, result: dict[str, Any], revision: Revision) -> bytes:
+        """A result with what the revision adds to every one of them."""
+        if revision.era == MODERN:
+            meta = {**result.get("_meta", {}), SERVER_INFO: self.info}
+            result = {"resultType": "complete", **result, "_meta": meta}
+        return self.encode(result)
+
+    def internal_error(self, bug: BaseException) -> ProtocolError:
+        """What the peer is told of a bug of ours: a reference; the traceback stands under it on stderr."""
+        import traceback
+
+        reference = os.urandom(2).hex()
+        self.log.block(f"Internal error (ref {reference})\n" + "".join(traceback.format_exception(bug)))
+        return ProtocolError(INTERNAL_ERROR, f"Internal error (ref {reference})")
+
+    def _refused(self, error: ProtocolError) -> bytes | None:
+        """The error line for a frame that is no message; at most 20 a second without an id."""
+        if error.request_id is not None:
+            return encode_error(error.request_id, error)
+        now_s = time.monotonic()
+        if now_s - self._unaddressed_s >= 1.0:
+            if self._unaddressed_dropped:
+                self.log.warning(f"{self._unaddressed_dropped} more broken messages were not answered one by one")
+            self._unaddressed_s, self._unaddressed_count, self._unaddressed_dropped = now_s, 0, 0
+        self._unaddressed_count += 1
+        if self._unaddressed_count > UNADDRESSED_ERRORS_PER_S_MAX:
+            self._unaddressed_dropped += 1
+            return None
+        return encode_error(None, error)
+
+    # -- life
+
+    def open_peer(self, peer: Peer) -> None:
+        self.peers.add(peer)
+
+    def close_peer(self, peer: Peer) -> None:
+        self.peers.discard(peer)
+        peer.close()
+
+    def close(self) -> None:
+        """Close every state that was opened, last opened first. Called once, when the commands have ended."""
+        for toolset in reversed(self.features.toolsets):
+            toolset.close()
+
+
+def _encode_plain(value: Any) -> bytes:
+    return strict_json.dumps(value).encode()
+
+
+def _only_id(frame: bytes) -> RequestId | None:
+    """The id of a frame with duplicate keys, where it stands there once."""
+    if frame.count(b'"id"') != 1:
+        return None
+    value = strict_json.loads_last_key_wins(frame)
+    id_ = value.get("id") if type(value) is dict else None
+    return id_ if type(id_) in (int, str) else None
+
+
+def _has_surrogates(value: Any) -> bool:
+    """True when a string in `value` is not Unicode text. A loop, not a recursion: frames may be 900 levels deep."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if type(item) is str:
+            if not item.isascii() and item.encode("utf-8", "ignore").decode() != item:
+                return True
+        elif type(item) is dict:
+            left += (*item, *item.values())
+        elif type(item) is list:
+            left += item
+    return False
+
+
+def _short(fault: ValueError) -> str:
+    return str(fault).split(": '", 1)[0][:200]
+
+
+def _hashable(id_: object) -> bool:
+    return type(id_) in (int, str)

@@ -1,0 +1,113 @@
+"""tools/list, tools/call, and the JSON-RPC methods that a toolset maps on a tool.
+
+Source: MCP server/tools. Arguments that fail the schema are a tool error, so that the model can mend them.
+"""
+
+from __future__ import annotations
+
+from scorpio.protocol.content import shaped
+from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
+from scorpio.protocol.revisions import V2024_11_05
+from scorpio.server import calls
+from scorpio.server.lists import list_result
+from scorpio.server.method import Method
+from scorpio.tool import ToolFailure, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from scorpio.protocol.messages import Request
+    from scorpio.protocol.meta import RequestMeta
+    from scorpio.protocol.revisions import Revision
+    from scorpio.server.peer import Peer
+    from scorpio.server.server import Server
+    from scorpio.tool import Call, ToolResult
+    from scorpio.toolset import ToolEntry
+
+    Shape = Callable[[Server, ToolEntry, ToolResult, Revision], bytes]
+
+
+def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
+    return list_result(server, request, meta, server.features.tools.values(), "tools")
+
+
+def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
+    name = request.params.get("name")
+    entry = server.features.tools.get(name) if type(name) is str else None
+    if entry is None:
+        said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
+        raise ProtocolError(INVALID_PARAMS, said)
+    return _call(server, request, meta, peer, entry, request.params.get("arguments"), call_result)
+
+
+def call_by_alias(
+    server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str
+) -> bytes | None:
+    """A bare method: its params are the arguments, its result the structured content where the tool has a schema."""
+    entry = server.features.tools.get(tool)
+    if entry is None:
+        raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {tool}")
+    if meta is None:
+        meta = peer.session.request_meta(request.params) if peer.session is not None else _sessionless()
+    arguments = {key: value for key, value in request.params.items() if key != "_meta"}
+    return _call(server, request, meta, peer, entry, arguments, _alias_result)
+
+
+def _sessionless() -> RequestMeta:
+    from scorpio.protocol.meta import RequestMeta
+
+    return RequestMeta(V2024_11_05, {}, None, None)
+
+
+def _call(
+    server: Server,
+    request: Request,
+    meta: RequestMeta,
+    peer: Peer,
+    entry: ToolEntry,
+    given: Any,
+    shape: Shape,
+) -> bytes | None:
+    arguments, faults = entry.check(given)
+    if faults:
+        failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
+        return shape(server, entry, failure, meta.revision)
+    if not entry.slow:
+        if "requestState" in request.params:
+            calls.earlier_answers(server, request, meta, peer)
+        try:
+            result = entry.handle(arguments, calls.ServerCall(server, peer, entry, meta))
+        except ToolFailure as failed:
+            result = text(str(failed), is_error=True)
+        return shape(server, entry, result, meta.revision)
+
+    async def work(call: Call[Any]) -> bytes:
+        try:
+            result = await entry.handle(arguments, call)
+        except ToolFailure as failed:
+            result = text(str(failed), is_error=True)
+        return shape(server, entry, result, meta.revision)
+
+    calls.start(server, request, meta, peer, entry, work)
+    return None
+
+
+def call_result(server: Server, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
+    """The encoded CallToolResult in the words of one revision."""
+    body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}
+    if result.structured is not None and revision.structured:
+        body["structuredContent"] = result.structured
+    if result.meta:
+        body["_meta"] = result.meta
+    return server.encode_result(body, revision)
+
+
+def _alias_result(server: Server, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
+    if result.structured is not None and not result.is_error:
+        return server.encode(result.structured)
+    return call_result(server, entry, result, revision)
+
+
+METHODS = {"tools/list": Method(list_tools), "tools/call": Method(call_tool)}

@@ -1,0 +1,1 @@
+"""Where scorpio keeps what must outlive a process."""
