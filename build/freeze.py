@@ -1,0 +1,287 @@
+"""Make `dist/scorpio`: one file that holds Python, the program and all of its libraries.
+
+    python build/freeze.py [--root DIR] [--out FILE] [--force]
+
+PyInstaller collects a folder, three small C programs join it, and `pack` appends it to the launcher. Same inputs give the
+same bytes, and nothing is done while the inputs are those of the executable that is there.
+
+Linux only. Needs a C compiler, binutils, zlib's headers and static library, and a Python built with --enable-shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import sysconfig
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = Path(__file__).resolve().parent / "launcher"
+CACHE = ROOT / ".cache" / "freeze"
+
+PROGRAM = "scorpio"
+SUPERVISOR = "scorpio-supervisor"
+MAGIC = b"scorpio payload\0"
+GROUP_BYTES = 1 << 20
+"""Small files are packed together up to this size: enough groups for a few threads, few enough to compress well."""
+
+C_FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|util|resolv|nsl))\.so\.\d+")
+"""glibc's own: every Linux has them, and they must be the machine's."""
+
+
+class FreezeFailure(Exception):
+    """The executable cannot be made: one sentence saying what is missing and where."""
+
+
+def run(command: list[str], **options: object) -> str:
+    """stdout of `command`. Raises FreezeFailure with its last words."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    if result.returncode != 0:
+        raise FreezeFailure(f"{command[0]} ended with {result.returncode}:\n{result.stderr[-3000:]}")
+    return str(result.stdout)
+
+
+# What the executable depends on
+
+
+def inputs_hash(root: Path) -> str:
+    """SHA-256 (hex) of everything that decides the executable's bytes: sources, pins, Python, PyInstaller."""
+    digest = hashlib.sha256(sys.version.encode())
+    digest.update(run([sys.executable, "-m", "PyInstaller", "--version"]).encode())
+    paths = [p for folder in ("scorpio", "tools") for p in (root / folder).rglob("*")]
+    paths += [p for p in (ROOT / "build").rglob("*") if p.name != "README.md"]
+    paths += root.glob("requirements*.txt")
+    for path in sorted(paths):
+        if path.is_file() and path.suffix != ".pyc":
+            digest.update(f"{path.name}\0{path}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+# The folder
+
+
+def collect(root: Path) -> Path:
+    """PyInstaller's one-folder build of `root`, freshly made. About 10 s."""
+    environment = os.environ | {
+        "SOURCE_DATE_EPOCH": "0",
+        "PYTHONHASHSEED": "0",  # the order of a frozenset in a .pyc
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYINSTALLER_CONFIG_DIR": str(CACHE / "config"),
+    }
+    places = ["--distpath", str(CACHE), "--workpath", str(CACHE / "work")]
+    spec = str(ROOT / "build" / "scorpio.spec")
+    command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", *places, spec, "--", str(root)]
+    run(command, env=environment)
+    return CACHE / "collected" / "_internal"
+
+
+def assemble(collected: Path, folder: Path) -> None:
+    """`folder`/lib: every module and library, flat, so that Python searches one directory.
+
+    Symbolic links are left out: they repeat libraries of a wheel that finds its own by its RPATH; refuse_missing() checks.
+    """
+    library = folder / "lib"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(collected, library, ignore=lambda at, names: [n for n in names if (Path(at) / n).is_symlink()])
+    for extension in sorted(library.glob("python3*/lib-dynload/*")):
+        extension.rename(library / extension.name)
+    for empty in library.glob("python3*"):
+        shutil.rmtree(empty)
+    if not (library / "scorpio" / "__main__.pyc").is_file():
+        raise FreezeFailure("PyInstaller did not collect scorpio/__main__.py.")
+
+
+def refuse_missing(folder: Path) -> None:
+    """Raises FreezeFailure for a library that is neither in the folder nor glibc's."""
+    environment = os.environ | {"LD_LIBRARY_PATH": str(folder / "lib")}
+    programs = [path for path in sorted(folder.rglob("*")) if path.is_file() and ".so" in path.name]
+    with ThreadPoolExecutor() as pool:
+        outputs = list(pool.map(lambda path: run(["ldd", str(path)], env=environment), programs))
+    for program, output in zip(programs, outputs, strict=True):
+        for line in output.splitlines():
+            name, _, found = line.strip().partition(" => ")
+            if not found or SYSTEM_LIBRARIES.fullmatch(Path(name).name) or str(folder) in found:
+                continue
+            raise FreezeFailure(f"{program.relative_to(folder)} needs {name}, which is not in the folder ({found}).")
+
+
+def platform_tag(folder: Path) -> str:
+    """The wheel's platform: the oldest glibc on which every program of the folder starts."""
+    versions = {2}
+    for path in folder.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            versions.update(int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes()))
+    return f"manylinux_2_{max(versions)}_{platform.machine()}"
+
+
+# The C programs
+
+
+def compile_c(sources: list[str], out: Path, *flags: str) -> None:
+    """Raises FreezeFailure with the compiler's message."""
+    paths = [SOURCES / name for name in sources]
+    for path in paths:
+        if not path.is_file():
+            raise FreezeFailure(f"{path.relative_to(ROOT)} is missing.")
+    compiler = os.environ.get("CC", "cc")
+    if shutil.which(compiler) is None:
+        raise FreezeFailure(f"There is no C compiler {compiler}. Install gcc, or name one in CC.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    run([compiler, *C_FLAGS, "-s", "-o", str(out), *map(str, paths), *flags])
+
+
+def compile_launcher(out: Path) -> None:
+    compile_c(["launcher.c", "cache.c", "payload.c"], out, "-static", "-pthread", "-lz")
+
+
+def compile_supervisor(out: Path) -> None:
+    compile_c(["supervisor.c"], out, "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector")
+
+
+def compile_interpreter(out: Path) -> None:
+    """Raises FreezeFailure where this Python has no shared library."""
+    directory, library = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
+    if not Path(directory, library).is_file():
+        raise FreezeFailure(f"{directory}/{library} is missing: this Python was not built with --enable-shared.")
+    include = sysconfig.get_path("include")
+    rpath = ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/lib"]  # an RPATH also serves what a library loads
+    compile_c(["interpreter.c"], out, f"-I{include}", f"-L{directory}", f"-l:{library}", *rpath)
+
+
+# The payload (its format is in launcher/payload.h)
+
+
+def grouped(files: list[tuple[str, Path]]) -> list[list[tuple[str, Path]]]:
+    """Large files alone, small ones together; the slowest group first, so that no thread ends long after the others."""
+    groups: list[list[tuple[str, Path]]] = []
+    room = 0
+    for name, path in files:
+        size = path.stat().st_size
+        if size > room or not groups:
+            groups.append([])
+            room = GROUP_BYTES
+        groups[-1].append((name, path))
+        room = max(0, room - size)
+    return sorted(groups, key=lambda group: -sum(path.stat().st_size for _, path in group))
+
+
+def content_hash(files: list[tuple[str, Path]]) -> bytes:
+    """SHA-256 of names, modes and contents, in the order of the names."""
+    digest = hashlib.sha256(MAGIC)
+    for name, path in files:
+        executable = os.access(path, os.X_OK)
+        digest.update(struct.pack("<I?Q", len(name.encode()), executable, path.stat().st_size) + name.encode())
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def table_of_contents(
+    groups: list[list[tuple[str, Path]]], packed: list[bytes], offset: int, names: list[str]
+) -> bytes:
+    """`offset`: of the first group in the executable. `names`: the directories, parents first."""
+    group_rows, file_rows, directory_rows, blob = b"", b"", b"", bytearray()
+    first = total = 0
+    for group, stream in zip(groups, packed, strict=True):
+        sizes = [path.stat().st_size for _, path in group]
+        group_rows += struct.pack("<QQQII", offset, len(stream), sum(sizes), first, len(group))
+        for (name, path), size in zip(group, sizes, strict=True):
+            file_rows += struct.pack("<QII", size, len(blob), os.access(path, os.X_OK))
+            blob += name.encode() + b"\0"
+        offset, first, total = offset + len(stream), first + len(group), total + sum(sizes)
+    for name in names:
+        directory_rows += struct.pack("<I", len(blob))
+        blob += name.encode() + b"\0"
+    header = struct.pack("<IIIIQ", len(groups), first, len(names), len(blob), total)
+    return header + group_rows + file_rows + directory_rows + bytes(blob)
+
+
+def pack(folder: Path, launcher: Path, out: Path) -> str:
+    """Write `out`: `launcher` with `folder` appended; returns the content hash (hex), which names the unpacked copy.
+
+    `folder`/scorpio is what the launcher will start. Raises FreezeFailure for anything but plain files and directories.
+    """
+    entries = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix())
+    for path in entries:
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise FreezeFailure(f"{path} is neither a file nor a directory. The launcher unpacks nothing else.")
+    if not os.access(folder / PROGRAM, os.X_OK):
+        raise FreezeFailure(
+            f"{folder / PROGRAM} is missing or not executable. The launcher would have nothing to start."
+        )
+    files = [(path.relative_to(folder).as_posix(), path) for path in entries if path.is_file()]
+    directories = [path.relative_to(folder).as_posix() for path in entries if path.is_dir()]
+    groups = grouped(files)
+    with ThreadPoolExecutor() as pool:
+        packed = list(pool.map(lambda group: zlib.compress(b"".join(p.read_bytes() for _, p in group), 9), groups))
+    head = launcher.read_bytes()
+    head += bytes(-len(head) % 16)
+    toc = table_of_contents(groups, packed, len(head), directories)
+    toc_offset = len(head) + sum(map(len, packed))
+    toc_offset += (padding := -toc_offset % 16)
+    trailer = struct.Struct("<16sQQQII32s")
+    digest = content_hash(files)
+    size = toc_offset + len(toc) + trailer.size
+    end = trailer.pack(MAGIC, size, toc_offset, len(toc), zlib.crc32(toc), 0, digest)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = out.with_name(out.name + ".new")
+    unfinished.write_bytes(b"".join([head, *packed, bytes(padding), toc, end]))
+    unfinished.chmod(0o755)
+    unfinished.replace(out)
+    return digest.hex()
+
+
+# The whole
+
+
+def freeze(root: Path, out: Path) -> dict[str, str]:
+    """Make `out` from the sources in `root`; what was made, as it is written beside it."""
+    folder = CACHE / "folder"
+    assemble(collect(root), folder)
+    compile_interpreter(folder / PROGRAM)
+    compile_supervisor(folder / SUPERVISOR)
+    compile_launcher(CACHE / "launcher")
+    refuse_missing(folder)
+    digest = pack(folder, CACHE / "launcher", out)
+    return {"content": digest, "platform": platform_tag(folder)}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Make dist/scorpio, the one executable file.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="where scorpio/ and tools/ are")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist" / "scorpio")
+    parser.add_argument("--force", action="store_true", help="even when the inputs have not changed")
+    options = parser.parse_args(arguments)
+    root, out = options.root.resolve(), options.out.resolve()
+    note = out.with_name(out.name + ".json")
+    started = time.monotonic()
+    try:
+        inputs = inputs_hash(root)
+        if not options.force and out.is_file() and note.is_file() and json.loads(note.read_bytes())["inputs"] == inputs:
+            print(f"{out} is up to date.")
+            return 0
+        made = freeze(root, out) | {"inputs": inputs}
+    except FreezeFailure as failure:
+        print(f"freeze: {failure}", file=sys.stderr)
+        return 1
+    made["sha256"] = hashlib.sha256(out.read_bytes()).hexdigest()
+    note.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n")
+    megabytes = out.stat().st_size / 1e6
+    print(f"{out}: {megabytes:.1f} MB, {made['platform']}, {time.monotonic() - started:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
