@@ -218,7 +218,11 @@ def _class_name(feature: Feature) -> str:
 def _state_loader(folder: Path) -> str:
     if not (folder / "state.py").is_file():
         return "\n\nload_state = None\n"
-    return f"\n\ndef load_state() -> Any:\n    from tools.{folder.name}.state import open_state\n\n    return open_state\n\n\n"
+    return (
+        "\n\ndef load_state() -> Any:\n"
+        f"    from tools.{folder.name}.state import open_state\n\n"
+        "    return open_state\n\n\n"
+    )
 
 
 def toolset_folders(root: Path = ROOT) -> list[Path]:
@@ -244,7 +248,7 @@ def main(arguments: list[str] | None = None) -> int:
                 (ROOT / "tools" / name / "_catalog.py").write_text(compile_toolset(ROOT / "tools" / name), "utf-8")
             print(f"tools/{name}/_catalog.py {'is stale: run build/dev.py catalog' if check else 'written'}")
     except CatalogError as error:
-        print(re.sub("^", "catalog: ", str(error), flags=re.M), file=sys.stderr)
+        print(re.sub("^", "catalog: ", str(error), flags=re.MULTILINE), file=sys.stderr)
         return 1
     return 1 if check and names else 0
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing costs 5 ms of a cold start
-    from collections.abc import Callable
     from typing import Any, Generic, TypeVar
 
     from scorpio.settings import Settings

@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
     from scorpio.settings import Settings
@@ -179,10 +179,14 @@ class Toolset:
         """The toolset's state; None where it has none. Opened once, from whichever lane asks first."""
         if not self._opened:
             with self._lock:
-                if not self._opened and self._load_state is not None:
-                    self._state = self._load_state()(home, settings)
-                self._opened = True
+                self._open(home, settings)
         return self._state
+
+    def _open(self, home: Home, settings: Settings) -> None:
+        """With the lock held: the other lane may have been quicker."""
+        if not self._opened and self._load_state is not None:
+            self._state = self._load_state()(home, settings)
+        self._opened = True
 
     def close(self) -> None:
         """Close the state if it was opened. Called once, when every command has ended."""
@@ -199,14 +203,14 @@ def _catalog(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in (f"tools.{name}", module):
             raise
-        raise ToolsetError(f"There is no toolset {name!r}. TOOLSETS or --toolsets takes names of folders in tools/.") from None
+        raise ToolsetError(f"There is no toolset {name!r}. --toolsets takes names of folders in tools/.") from None
     return sys.modules[module]
 
 
 class Features:
     """What one server offers: the chosen toolsets merged, without the hidden tools. Immutable."""
 
-    def __init__(self, toolsets: Sequence[Toolset], *, hidden: frozenset[str] = frozenset(), tools: bool = True) -> None:
+    def __init__(self, toolsets: Sequence[Toolset], *, hidden: Collection[str] = (), tools: bool = True) -> None:
         self.toolsets = tuple(toolsets)
         shown = [
             entry

@@ -60,7 +60,7 @@ def message_of(value: Any) -> Request | Notification | Response:
         raise ProtocolError(INVALID_REQUEST, "A message must be a JSON object")
     method = value.get("method")
     id_ = value.get("id")
-    if type(method) is str and type(id_) in (int, str) and value.get("jsonrpc") == "2.0":
+    if type(method) is str and (type(id_) is int or type(id_) is str) and value.get("jsonrpc") == "2.0":
         params = value.get("params")
         if type(params) is dict:
             return Request(id_, method, params)

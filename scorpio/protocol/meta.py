@@ -6,7 +6,7 @@ Source: MCP 2026-07-28, basic ("Per-request protocol fields"); the progress toke
 from __future__ import annotations
 
 from scorpio.protocol.errors import INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION, ProtocolError
-from scorpio.protocol.revisions import MODERN, REVISIONS
+from scorpio.protocol.revisions import MODERN, NAMES_NEWEST_FIRST, REVISIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def progress_token(params: dict[str, Any]) -> str | int | None:
     if type(meta) is dict:
         token = meta.get("progressToken")
         if type(token) in (str, int):
-            return token  # type: ignore[no-any-return]
+            return token
     return None
 
 
@@ -84,7 +84,7 @@ def unsupported_version(requested: str) -> ProtocolError:
     return ProtocolError(
         UNSUPPORTED_PROTOCOL_VERSION,
         "Unsupported protocol version",
-        {"supported": list(reversed(REVISIONS)), "requested": requested},
+        {"supported": list(NAMES_NEWEST_FIRST), "requested": requested},
     )
 
 

@@ -123,6 +123,9 @@ LATEST_LEGACY = V2025_11_25
 
 LATEST_MODERN = V2026_07_28
 
+NAMES_NEWEST_FIRST = tuple(sorted(REVISIONS, reverse=True))
+"""The names are dates; this order is for people and is not compared with."""
+
 MODERN_NAMES = tuple(row.name for row in REVISIONS.values() if row.era == MODERN)
 
 

@@ -51,7 +51,7 @@ class _ScannerOptions:
 
     strict = True
     object_hook = None
-    object_pairs_hook = staticmethod(_object)
+    object_pairs_hook: Any = staticmethod(_object)
     parse_float = staticmethod(_float)
     parse_int = int
     parse_constant = staticmethod(_constant)
@@ -61,8 +61,8 @@ class _LenientOptions(_ScannerOptions):
     object_pairs_hook = None
 
 
-_scan = _json.make_scanner(_ScannerOptions())
-_scan_lenient = _json.make_scanner(_LenientOptions())
+_scan: Any = _json.make_scanner(_ScannerOptions())  # type: ignore[arg-type]  # typeshed wants a scanner here
+_scan_lenient: Any = _json.make_scanner(_LenientOptions())  # type: ignore[arg-type]
 
 
 def loads(frame: bytes) -> Any:

@@ -22,7 +22,7 @@ BATCH_MESSAGES_MAX = 1000
 
 
 def receive_batch(server: Server, values: list[Any], peer: Peer) -> bytes | None:
-    """The array of answers, or None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
+    """The array of answers; None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
     session = peer.session
     if session is None or not session.revision.batch:
         raise ProtocolError(INVALID_REQUEST, "A message must be a JSON object; this revision has no batches")

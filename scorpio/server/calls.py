@@ -76,7 +76,7 @@ class ServerCall(Call["Any"]):
         return self._entry.toolset.state(self._server.home, self._server.settings)
 
     @property
-    def activity(self) -> str:  # type: ignore[override]
+    def activity(self) -> str:
         return self._running.activity if self._running is not None else ""
 
     @activity.setter
@@ -136,7 +136,7 @@ class ServerCall(Call["Any"]):
             return
         if self._meta.revision.asks_by_request:
             raise ToolFailure(f"This client cannot answer {method}: it did not declare {capability}.")
-        required = {capability: {"url": {}} if url else {}}
+        required: dict[str, Any] = {capability: {"url": {}} if url else {}}
         raise ProtocolError(
             MISSING_CLIENT_CAPABILITY, f"Client capability required: {capability}", {"requiredCapabilities": required}
         )
@@ -232,7 +232,9 @@ class RunningCall:
             line = encode_result(self._request.id, await self._rounds())
         except ProtocolError as error:
             line = encode_error(self._request.id, error)
-        except Exception as bug:  # the boundary: a handler's bug must not end the lane
+        except ToolFailure as failed:
+            line = encode_error(self._request.id, ProtocolError(INTERNAL_ERROR, str(failed)))
+        except Exception as bug:
             line = encode_error(self._request.id, self._server.internal_error(bug))
         finally:
             if keep_alive is not None:
@@ -275,8 +277,8 @@ class RunningCall:
         finally:
             for id_, future in open_requests.items():
                 if not future.done() and self._peer.asked.pop(id_, None) is not None:
-                    params = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
-                    self._peer.notify("notifications/cancelled", params)
+                    withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
+                    self._peer.notify("notifications/cancelled", withdrawn)
 
     def _start_keep_alive(self) -> asyncio.Task[None]:
         import asyncio
@@ -305,7 +307,10 @@ def _resolver(
         if not future.done():
             future.set_result(response)
 
-    return lambda response: loop.call_soon_threadsafe(resolve, response) and None
+    def answered(response: Response | None) -> None:
+        loop.call_soon_threadsafe(resolve, response)
+
+    return answered
 
 
 def _answer_of(method: str, response: Response | None) -> dict[str, Any]:
@@ -317,9 +322,7 @@ def _answer_of(method: str, response: Response | None) -> dict[str, Any]:
     return dict(response.result)
 
 
-def start(
-    server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work
-) -> None:
+def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:
     """Begin a slow call; its answer leaves later. Raises ProtocolError when the peer has too many in progress."""
     if len(peer.running) >= RUNNING_CALLS_MAX:
         raise ProtocolError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
 from scorpio.protocol.meta import has_capability
-from scorpio.protocol.revisions import REVISIONS, negotiated
+from scorpio.protocol.revisions import NAMES_NEWEST_FIRST, negotiated
 from scorpio.protocol.strict_json import dumps
 from scorpio.server.method import Method
 from scorpio.server.peer import Session
@@ -69,7 +69,7 @@ def server_capabilities(revision: Revision) -> dict[str, Any]:
 
 def discover(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
     result: dict[str, Any] = {
-        "supportedVersions": list(reversed(REVISIONS)),
+        "supportedVersions": list(NAMES_NEWEST_FIRST),
         "capabilities": server_capabilities(meta.revision),
         "ttlMs": DISCOVER_TTL_MS,
         "cacheScope": "private",
@@ -137,7 +137,7 @@ def _file_paths(roots: list[Any]) -> list[str]:
 def _cancelled(server: Server, params: dict[str, Any], peer: Peer) -> None:
     """Whoever pops the id may answer it; here it is popped and nobody does."""
     id_ = params.get("requestId")
-    if type(id_) in (int, str):
+    if type(id_) is int or type(id_) is str:
         call = peer.running.pop(id_, None)
         if call is not None:
             call.cancel()
@@ -154,4 +154,3 @@ NOTIFICATIONS = {
     "notifications/cancelled": _cancelled,
     "exit": _exit,
 }
-

@@ -24,9 +24,7 @@ LIST_TTL_MS = 60_000
 """How long a modern client may keep a list without asking; changes are announced on subscriptions/listen."""
 
 
-def list_result(
-    server: Server, request: Request, meta: RequestMeta, entries: Iterable[Entry], member: str
-) -> bytes:
+def list_result(server: Server, request: Request, meta: RequestMeta, entries: Iterable[Entry], member: str) -> bytes:
     """The encoded result of one list method, from the cache where this revision and client were served before."""
     if "cursor" in request.params:
         raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
@@ -35,7 +33,8 @@ def list_result(
         key: object = (request.method, revision.name)
     else:  # lists vary by client only in the legacy era; modern calls are refused with -32021 instead
         entries = tuple(entries)
-        lacking = tuple(e.name for e in entries if e.requires and not has_capability(meta.client_capabilities, e.requires))
+        able = meta.client_capabilities
+        lacking = tuple(e.name for e in entries if e.requires and not has_capability(able, e.requires))
         entries = [e for e in entries if e.name not in lacking] if lacking else entries
         key = (request.method, revision.name, lacking)
     answer = server.list_answers.get(key)

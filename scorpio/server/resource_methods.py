@@ -89,7 +89,9 @@ def subscribe(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     assert peer.session is not None
     subscriptions = peer.session.subscriptions
     if len(subscriptions) >= SUBSCRIPTIONS_MAX and uri not in subscriptions:
-        raise ProtocolError(INVALID_PARAMS, f"More than {SUBSCRIPTIONS_MAX} subscriptions. Unsubscribe from some first.")
+        raise ProtocolError(
+            INVALID_PARAMS, f"More than {SUBSCRIPTIONS_MAX} subscriptions. Unsubscribe some first."
+        )
     subscriptions.add(uri)
     return EMPTY_RESULT
 

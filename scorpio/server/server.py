@@ -88,22 +88,21 @@ class Server:
         return self.receive_message(message, peer)
 
     def receive_message(self, message: Request | Notification | Response, peer: Peer) -> bytes | None:
-        kind = type(message)
         try:
-            if kind is Request:
-                return self._request(message, peer)  # type: ignore[arg-type]
-            if kind is Notification:
-                lifecycle.notified(self, message, peer)  # type: ignore[arg-type]
-            else:
-                answered = peer.asked.pop(message.id, None) if _hashable(message.id) else None  # type: ignore[union-attr]
+            if isinstance(message, Request):
+                return self._request(message, peer)
+            if isinstance(message, Notification):
+                lifecycle.notified(self, message, peer)
+            elif type(message.id) is int or type(message.id) is str:
+                answered = peer.asked.pop(message.id, None)
                 if answered is not None:
-                    answered(message)  # type: ignore[arg-type]
+                    answered(message)
             return None
         except ProtocolError as error:
-            return encode_error(message.id, error)  # type: ignore[union-attr]
-        except Exception as bug:  # the boundary: one bad message must not end the connection
-            error = self.internal_error(bug)
-            return encode_error(message.id, error) if kind is Request else None  # type: ignore[union-attr]
+            refused = error
+        except Exception as bug:
+            refused = self.internal_error(bug)
+        return encode_error(message.id, refused) if isinstance(message, Request) else None
 
     def _request(self, request: Request, peer: Peer) -> bytes | None:
         params = request.params
@@ -245,7 +244,3 @@ def _has_surrogates(value: Any) -> bool:
 
 def _short(fault: ValueError) -> str:
     return str(fault).split(": '", 1)[0][:200]
-
-
-def _hashable(id_: object) -> bool:
-    return type(id_) in (int, str)

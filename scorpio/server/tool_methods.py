@@ -42,9 +42,7 @@ def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     return _call(server, request, meta, peer, entry, request.params.get("arguments"), call_result)
 
 
-def call_by_alias(
-    server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str
-) -> bytes | None:
+def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str) -> bytes | None:
     """A bare method: its params are the arguments, its result the structured content where the tool has a schema."""
     entry = server.features.tools.get(tool)
     if entry is None:

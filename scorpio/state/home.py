@@ -55,9 +55,8 @@ class Home:
         except FileExistsError:
             pass
         except OSError as error:
-            raise OSError(
-                error.errno, f"State cannot be written: {path}: {error.strerror}. Set SCORPIO_HOME to a directory of yours"
-            ) from None
+            why = f"State cannot be written: {path}: {error.strerror}. Set SCORPIO_HOME to a directory of yours"
+            raise OSError(error.errno, why) from None
         found = os.lstat(path)
         if not stat.S_ISDIR(found.st_mode):
             raise OSError(f"State cannot be written: {path} is not a directory. Move it away or set SCORPIO_HOME")

@@ -62,7 +62,7 @@ def claim() -> Wire:
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
-    sys.stdin = None  # type: ignore[assignment]
+    sys.stdin = None
     sys.stdout = sys.stderr
     return Wire(read_fd, write_fd)
 
