@@ -241,6 +241,8 @@ class RunningCall:
                 keep_alive.cancel()
         if self._peer.running.pop(self._request.id, None) is not None:
             (self._request.answer or self._peer.write)(line)
+        if self._peer.on_idle is not None and not self._peer.running:
+            self._peer.on_idle()
 
     async def _rounds(self) -> bytes:
         for _ in range(ASK_ROUNDS_MAX):

@@ -69,7 +69,7 @@ class Session:
 class Peer:
     """One client. On stdio the process has one; the transport makes it and closes it."""
 
-    __slots__ = ("_asked_count", "_lock", "asked", "ended", "listens", "owner", "running", "session", "write")
+    __slots__ = ("_asked_count", "_lock", "asked", "ended", "listens", "on_idle", "owner", "running", "session", "write")
 
     def __init__(self, write: Callable[[bytes], None], owner: str) -> None:
         self.write = write
@@ -83,6 +83,8 @@ class Peer:
         """Modern era: open `subscriptions/listen` requests and the filter each was acknowledged with."""
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
         """Requests of ours without an answer yet; the callback gets None when the client is gone."""
+        self.on_idle: Callable[[], None] | None = None
+        """Called when the last call in progress has been answered."""
         self.ended = False
         """Set when the client asked the server to go."""
         self._asked_count = 0

@@ -30,7 +30,6 @@ SWITCH_INTERVAL_S = 0.0005
 PIPE_BUF = 4096
 """What a pipe that polls writable takes without blocking. Source: pipe(7)."""
 
-DRAIN_POLL_S = 0.005
 FLUSH_WAIT_S = 0.3
 """At the end, how long a client that does not read is waited for."""
 
@@ -198,14 +197,10 @@ class StdioServer:
     def end(self, *, drain: bool) -> None:
         """Finish calls (`drain`), end commands, close state, exit 0. The first caller does it; others wait."""
         if not self._ending.acquire(blocking=False):
-            while True:
-                time.sleep(1)  # the other thread ends the process
+            self._ending.acquire()  # for ever: the other thread ends the process
         peer = self._peer
         if drain:
-            end_s = time.monotonic() + DRAIN_MS_MAX / 1000
-            peer.fail_questions()
-            while peer.running and time.monotonic() < end_s and not self._output.broken:
-                time.sleep(DRAIN_POLL_S)
+            self._drain()
         from scorpio.server.subscriptions import end_listens
 
         end_listens(self._server, peer)
@@ -219,6 +214,15 @@ class StdioServer:
         except Exception as bug:  # noqa: BLE001 the end comes all the same
             self._server.internal_error(bug)
         os._exit(0)
+
+    def _drain(self) -> None:
+        """Let calls in progress finish, for a bounded time. Nobody is left to answer what they ask."""
+        idle = _thread.allocate_lock()
+        idle.acquire()
+        self._peer.on_idle = lambda: idle.release() if idle.locked() else None
+        self._peer.fail_questions()
+        if self._peer.running and not self._output.broken:
+            idle.acquire(timeout=DRAIN_MS_MAX / 1000)
 
     def _watch(self, wakeup_fd: int) -> None:
         """Wait for what the reading thread cannot see: signals, the parent's death, a client that closed stdout."""
