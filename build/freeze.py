@@ -2,10 +2,10 @@
 
     python build/freeze.py [--root DIR] [--out FILE] [--force]
 
-PyInstaller collects a folder, three small C programs join it, and `pack` appends it to the launcher. Same inputs give the
-same bytes, and nothing is done while the inputs are those of the executable that is there.
+PyInstaller collects a folder, three small C programs join it, and `pack` appends it to the launcher. Same inputs give
+the same bytes, and nothing is done while the inputs are those of the executable that is there.
 
-Linux only. Needs a C compiler, binutils, zlib's headers and static library, and a Python built with --enable-shared.
+Linux only: other systems have no launcher yet.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ import sysconfig
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCES = Path(__file__).resolve().parent / "launcher"
-CACHE = ROOT / ".cache" / "freeze"
+from machine import ROOT, SCRATCH, Stop, compiler
+
+SOURCES = ROOT / "build" / "launcher"
+CACHE = SCRATCH / "freeze"
 
 PROGRAM = "scorpio"
 SUPERVISOR = "scorpio-supervisor"
@@ -41,7 +43,7 @@ SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|uti
 """glibc's own: every Linux has them, and they must be the machine's."""
 
 
-class FreezeFailure(Exception):
+class FreezeFailure(Stop):
     """The executable cannot be made: one sentence saying what is missing and where."""
 
 
@@ -57,16 +59,13 @@ def run(command: list[str], **options: object) -> str:
 
 
 def inputs_hash(root: Path) -> str:
-    """SHA-256 (hex) of everything that decides the executable's bytes: sources, pins, Python, PyInstaller."""
-    digest = hashlib.sha256(sys.version.encode())
-    digest.update(run([sys.executable, "-m", "PyInstaller", "--version"]).encode())
-    paths = [p for folder in ("scorpio", "tools") for p in (root / folder).rglob("*")]
-    paths += [p for p in (ROOT / "build").rglob("*") if p.name != "README.md"]
-    paths += root.glob("requirements*.txt")
-    for path in sorted(paths):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(f"{path.name}\0{path}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    """SHA-256 (hex) of all that decides the executable's bytes: sources, pins, Python, PyInstaller."""
+    digest = hashlib.sha256(f"{sys.version} {metadata.version('pyinstaller')}".encode())
+    for base, pattern in ((root, "scorpio/**/*"), (root, "tools/**/*"), (ROOT, "build/**/*"), (ROOT, "requirements*")):
+        for path in sorted(base.glob(pattern)):
+            if path.is_file() and path.suffix != ".pyc" and path != ROOT / "build" / "README.md":
+                digest.update(f"{path.relative_to(base).as_posix()}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -91,7 +90,7 @@ def collect(root: Path) -> Path:
 def assemble(collected: Path, folder: Path) -> None:
     """`folder`/lib: every module and library, flat, so that Python searches one directory.
 
-    Symbolic links are left out: they repeat libraries of a wheel that finds its own by its RPATH; refuse_missing() checks.
+    Symbolic links are left out: they repeat libraries of wheels that find their own by RPATH; refuse_missing() checks.
     """
     library = folder / "lib"
     shutil.rmtree(folder, ignore_errors=True)
@@ -136,11 +135,8 @@ def compile_c(sources: list[str], out: Path, *flags: str) -> None:
     for path in paths:
         if not path.is_file():
             raise FreezeFailure(f"{path.relative_to(ROOT)} is missing.")
-    compiler = os.environ.get("CC", "cc")
-    if shutil.which(compiler) is None:
-        raise FreezeFailure(f"There is no C compiler {compiler}. Install gcc, or name one in CC.")
     out.parent.mkdir(parents=True, exist_ok=True)
-    run([compiler, *C_FLAGS, "-s", "-o", str(out), *map(str, paths), *flags])
+    run([compiler(), *C_FLAGS, "-s", "-o", str(out), *map(str, paths), *flags])
 
 
 def compile_launcher(out: Path) -> None:
@@ -152,13 +148,13 @@ def compile_supervisor(out: Path) -> None:
 
 
 def compile_interpreter(out: Path) -> None:
-    """Raises FreezeFailure where this Python has no shared library."""
-    directory, library = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
-    if not Path(directory, library).is_file():
-        raise FreezeFailure(f"{directory}/{library} is missing: this Python was not built with --enable-shared.")
-    include = sysconfig.get_path("include")
+    """Links with the libpython that was collected into `out`'s lib/."""
+    include = Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").is_file():
+        raise FreezeFailure(f"{include}/Python.h is missing. On Debian and its relatives: apt-get install python3-dev")
+    library = [f"-L{out.parent / 'lib'}", f"-l:{sysconfig.get_config_var('INSTSONAME')}"]
     rpath = ["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/lib"]  # an RPATH also serves what a library loads
-    compile_c(["interpreter.c"], out, f"-I{include}", f"-L{directory}", f"-l:{library}", *rpath)
+    compile_c(["interpreter.c"], out, f"-I{include}", *library, *rpath)
 
 
 # The payload (its format is in launcher/payload.h)
@@ -246,7 +242,7 @@ def pack(folder: Path, launcher: Path, out: Path) -> str:
 # The whole
 
 
-def freeze(root: Path, out: Path) -> dict[str, str]:
+def build(root: Path, out: Path) -> dict[str, str]:
     """Make `out` from the sources in `root`; what was made, as it is written beside it."""
     folder = CACHE / "folder"
     assemble(collect(root), folder)
@@ -254,8 +250,26 @@ def freeze(root: Path, out: Path) -> dict[str, str]:
     compile_supervisor(folder / SUPERVISOR)
     compile_launcher(CACHE / "launcher")
     refuse_missing(folder)
-    digest = pack(folder, CACHE / "launcher", out)
-    return {"content": digest, "platform": platform_tag(folder)}
+    content = pack(folder, CACHE / "launcher", out)
+    sha256 = hashlib.sha256(out.read_bytes()).hexdigest()
+    return {"content": content, "platform": platform_tag(folder), "sha256": sha256}
+
+
+def freeze(root: Path = ROOT, out: Path = ROOT / "dist" / "scorpio", force: bool = False) -> Path:
+    """`out`, made now unless its inputs are what they were. `out`.json says what is in it.
+
+    Raises FreezeFailure.
+    """
+    if sys.platform != "linux":
+        raise FreezeFailure(f"The launcher is for Linux only, and this is {sys.platform}.")
+    note = out.with_name(out.name + ".json")
+    inputs = inputs_hash(root)
+    if not force and out.is_file() and note.is_file() and json.loads(note.read_bytes()).get("inputs") == inputs:
+        return out
+    note.unlink(missing_ok=True)
+    made = build(root, out) | {"inputs": inputs}
+    note.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", "utf-8")
+    return out
 
 
 def main(arguments: list[str]) -> int:
@@ -264,22 +278,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "dist" / "scorpio")
     parser.add_argument("--force", action="store_true", help="even when the inputs have not changed")
     options = parser.parse_args(arguments)
-    root, out = options.root.resolve(), options.out.resolve()
-    note = out.with_name(out.name + ".json")
     started = time.monotonic()
     try:
-        inputs = inputs_hash(root)
-        if not options.force and out.is_file() and note.is_file() and json.loads(note.read_bytes())["inputs"] == inputs:
-            print(f"{out} is up to date.")
-            return 0
-        made = freeze(root, out) | {"inputs": inputs}
-    except FreezeFailure as failure:
-        print(f"freeze: {failure}", file=sys.stderr)
+        out = freeze(options.root.resolve(), options.out.resolve(), options.force)
+    except Stop as stop:
+        print(f"freeze.py: {stop}", file=sys.stderr)
         return 1
-    made["sha256"] = hashlib.sha256(out.read_bytes()).hexdigest()
-    note.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n")
-    megabytes = out.stat().st_size / 1e6
-    print(f"{out}: {megabytes:.1f} MB, {made['platform']}, {time.monotonic() - started:.1f} s")
+    print(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {time.monotonic() - started:.1f} s")
     return 0
 
 
