@@ -165,6 +165,35 @@ def test_damaged_copy_is_replaced(executable: Path, folder: Path, home: Path, da
     assert others(copy) == []
 
 
+def test_start_that_was_killed_while_unpacking_does_not_matter(executable: Path, folder: Path, home: Path) -> None:
+    cache = home / ".scorpio" / "cache"
+    child = subprocess.Popen([str(executable), "wait"], env={"HOME": str(home)}, stdin=subprocess.PIPE)
+    while child.poll() is None and not list(cache.glob("app-*")):
+        pass
+    child.kill()
+    child.communicate(timeout=60)
+    assert_whole(place_of(start(executable, HOME=str(home))), folder)
+
+
+def test_damaged_copy_found_by_many_at_once_is_replaced_under_none_of_them(
+    executable: Path, folder: Path, home: Path
+) -> None:
+    copy = place_of(start(executable, HOME=str(home)))
+    damage_missing(copy)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    with contextlib.ExitStack() as stack:
+        children = [
+            stack.enter_context(
+                subprocess.Popen([str(executable), "wait"], env=environment, stdin=-1, stdout=-1, stderr=-1)
+            )
+            for _ in range(8)
+        ]
+        outputs = [child.communicate(b"x", timeout=60) for child in children]
+    assert [(child.returncode, errors) for child, (_, errors) in zip(children, outputs, strict=True)] == [(1, b"")] * 8
+    assert_whole(copy, folder)
+    assert others(copy) == []
+
+
 def test_foreign_copy_is_replaced(executable: Path, folder: Path, home: Path) -> None:
     only_root()
     copy = place_of(start(executable, HOME=str(home)))
