@@ -1,0 +1,117 @@
+"""The `connect` fixture: one test body over transport x revision, each test with a home and environment of its own."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+
+from tests.links import (
+    ROOT,
+    ChildProcess,
+    InProcess,
+    clean_environment,
+    executable_under_test,
+    frozen_command,
+    source_command,
+)
+from tests.wire import REVISIONS, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.links import Link
+
+TRANSPORTS = ("in-process", "stdio", "frozen")
+
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=200, print_blob=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=20_000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "revisions(*names): the revisions `connect` and `revision` run with; all five")
+    config.addinivalue_line("markers", "transports(*names): the transports `connect` runs over; all of them")
+    config.addinivalue_line("markers", "requirement(id): the sentence of tests/requirements.toml that this test shows")
+    config.addinivalue_line("markers", "slow: waits for real seconds")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite what transcripts expect by what was answered")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    names = set(metafunc.fixturenames)
+    for fixture, marker, every in (("transport", "transports", TRANSPORTS), ("revision", "revisions", REVISIONS)):
+        if fixture in names:
+            mark = metafunc.definition.get_closest_marker(marker)
+            metafunc.parametrize(fixture, mark.args if mark else every)
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """What a server of this test gets as its environment; a test may add to it before it connects."""
+    return clean_environment(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that runs in this process finds the state or the settings of the person who tests."""
+    for name in tuple(os.environ):
+        if name.startswith(("SCORPIO_", "TOOL_", "CLAUDE_")) and name not in KEPT_HERE:
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SCORPIO_HOME", str(tmp_path / ".scorpio"))
+
+
+KEPT_HERE = ("SCORPIO_STRICT", "SCORPIO_EXECUTABLE_UNDER_TEST")
+
+
+@pytest.fixture
+def link(transport: str, environ: dict[str, str], tmp_path: Path) -> Callable[..., Link]:
+    """Makes a link of this test's transport: `link(*toolsets)`."""
+    made = 0
+
+    def make(*toolsets: str) -> Link:
+        nonlocal made
+        made += 1
+        stderr_path = tmp_path / f"stderr-{made}"
+        if transport == "in-process":
+            return InProcess(toolsets, environ, stderr_path)
+        if transport == "stdio":
+            return ChildProcess(source_command(toolsets), environ, stderr_path, ROOT)
+        return ChildProcess(frozen_command(_executable(), toolsets), environ, stderr_path, ROOT)
+
+    return make
+
+
+def _executable() -> str:
+    executable = executable_under_test()
+    if executable is None:
+        if os.environ.get("SCORPIO_STRICT") == "1":
+            pytest.fail(
+                "SCORPIO_STRICT=1 and no executable: run build/dev.py freeze or set SCORPIO_EXECUTABLE_UNDER_TEST"
+            )
+        pytest.skip("no frozen executable: run build/dev.py freeze")
+    return executable
+
+
+@pytest.fixture
+def connect(link: Callable[..., Link], revision: str) -> Iterator[Callable[..., Wire]]:
+    """Opens a connection: `connect("sum", capabilities={...}, handshake=False)`; closed and judged at the end."""
+    wires: list[Wire] = []
+
+    def open_wire(*toolsets: str, handshake: bool = True, **options: Any) -> Wire:
+        wire = Wire(link(*(toolsets or ("conformance",))), options.pop("revision", revision), **options)
+        wires.append(wire)
+        if handshake:
+            wire.open()
+        return wire
+
+    yield open_wire
+    for wire in wires:
+        if not wire.closed:
+            wire.close()

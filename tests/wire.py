@@ -1,0 +1,427 @@
+"""A client for tests: real bytes out, every message that comes back judged, answers awaited by id.
+
+Speaks all five revisions over any link of `tests.links`.
+Every line is checked as strict JSON, as JSON-RPC, and against the official models of its revision; what is wrong
+stands in `Wire.violations` and fails the next wait and the end. Shares no code with the program.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import mcp_types.methods as official
+import pydantic
+
+if TYPE_CHECKING:
+    from tests.links import Link
+
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = "2026-07-28"
+REVISIONS = (*LEGACY, MODERN)
+
+BOUND_S = 60.0
+"""How long an answer is waited for before the test fails: a bound, not an expectation."""
+
+META = "io.modelcontextprotocol/"
+CAPABILITY_OF = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+Message = dict[str, Any]
+Answerer = Callable[[Message], Message]
+
+
+class AnswerError(Exception):
+    """Raised by an answerer: the server gets this JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ErrorAnswer(Exception):
+    """The server answered with a JSON-RPC error where the test wanted a result."""
+
+    def __init__(self, error: Message) -> None:
+        super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.code = error.get("code")
+        self.message = error.get("message")
+        self.data = error.get("data")
+
+
+class Wire:
+    """One client connection. Thread-safe; every wait is bounded by BOUND_S."""
+
+    def __init__(
+        self, link: Link, revision: str = MODERN, capabilities: Message | None = None, *, check: bool = True
+    ) -> None:
+        self.link = link
+        self.revision = revision
+        self.capabilities: Message = capabilities or {}
+        self.answers: dict[str, Answerer] = {}
+        """What this client answers to the server's questions, by method; both eras."""
+        self.log_level: str | None = None
+        """Modern era: sent with each request."""
+        self.received: list[Message | list[Message]] = []
+        """Every message of the server, in order of arrival; a batch is one entry."""
+        self.notifications: list[Message] = []
+        self.questions: list[Message] = []
+        """Requests of the server (legacy), or the `inputRequests` it answered with (modern), in order."""
+        self.violations: list[str] = []
+        self.check = check
+        """False: a test that sends broken bytes, and looks at the answers itself."""
+        self._responses: dict[str, list[Message]] = {}
+        self._asked: dict[str, tuple[str, str]] = {}
+        self._progress: dict[str, float] = {}
+        self._arrived = threading.Condition()
+        self._ended = False
+        self.closed = False
+        self._next_id = 0
+        link.start(self._on_line, self._on_end)
+
+    # -- sending
+
+    def send(self, message: object) -> None:
+        """Bytes as they are; anything else as one line of JSON."""
+        if isinstance(message, bytes):
+            self.link.send(message)
+            return
+        for single in message if isinstance(message, list) else [message]:
+            self._remember(single)
+        self.link.send(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+
+    def start(self, method: str, params: Message | None = None, **options: Any) -> int | str:
+        """Send a request; its id. Options: `id`, `meta` (members of `_meta`), `revision`, `bare` (no `_meta`)."""
+        if "id" in options:
+            id_ = options["id"]
+        else:
+            self._next_id += 1
+            id_ = self._next_id
+        self.send(self.request_object(id_, method, params, **options))
+        return id_  # type: ignore[no-any-return]
+
+    def request_object(self, id_: int | str, method: str, params: Message | None = None, **options: Any) -> Message:
+        message: Message = {"jsonrpc": "2.0", "id": id_, "method": method}
+        body = dict(params or {})
+        meta = {**self._own_meta(options.get("revision", self.revision)), **options.get("meta", {})}
+        if meta and not options.get("bare"):
+            body["_meta"] = {**meta, **body.get("_meta", {})}
+        if body or params is not None:
+            message["params"] = body
+        return message
+
+    def _own_meta(self, revision: str) -> Message:
+        if revision != MODERN:
+            return {}
+        level = {META + "logLevel": self.log_level} if self.log_level else {}
+        return {
+            META + "protocolVersion": MODERN,
+            META + "clientInfo": {"name": "tests", "version": "1"},
+            META + "clientCapabilities": self.capabilities,
+            **level,
+        }
+
+    def notify(self, method: str, params: Message | None = None) -> None:
+        self.send({"jsonrpc": "2.0", "method": method} | ({"params": params} if params is not None else {}))
+
+    def cancel(self, id_: int | str) -> None:
+        self.notify("notifications/cancelled", {"requestId": id_, "reason": "the test said so"})
+
+    # -- whole exchanges
+
+    def open(self) -> Message:
+        """The handshake of this client's revision: `initialize` and `initialized`, or `server/discover`."""
+        if self.revision == MODERN:
+            return self.result("server/discover")
+        info = {"name": "tests", "version": "1"}
+        result = self.result(
+            "initialize",
+            {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": info},
+        )
+        self.notify("notifications/initialized")
+        return result
+
+    def request(self, method: str, params: Message | None = None, **options: Any) -> Message:
+        """The whole answer, `result` or `error`."""
+        return self.answer(self.start(method, params, **options))
+
+    def result(self, method: str, params: Message | None = None, **options: Any) -> Message:
+        """The result. Raises ErrorAnswer for an error."""
+        answer = self.request(method, params, **options)
+        if "error" in answer:
+            raise ErrorAnswer(answer["error"])
+        result: Message = answer["result"]
+        return result
+
+    def error(self, method: str, params: Message | None = None, **options: Any) -> Message:
+        """The error object; fails when there was a result."""
+        answer = self.request(method, params, **options)
+        assert "error" in answer, answer
+        error: Message = answer["error"]
+        return error
+
+    def complete(self, method: str, params: Message, **options: Any) -> Message:
+        """The final result: in the modern era questions are answered from `answers` and the request is sent again."""
+        result = self.result(method, params, **options)
+        while result.get("resultType") == "input_required":
+            requests = result.get("inputRequests", {})
+            responses = {key: self._answer_to(question) for key, question in requests.items()}
+            again: Message = {**params, "inputResponses": responses}
+            if "requestState" in result:
+                again["requestState"] = result["requestState"]
+            options.pop("id", None)
+            result = self.result(method, again, **options)
+        return result
+
+    def call(self, name: str, arguments: object = None, **options: Any) -> Message:
+        """The final CallToolResult."""
+        params: Message = {"name": name} | ({"arguments": arguments} if arguments is not None else {})
+        return self.complete("tools/call", params, **options)
+
+    def text(self, name: str, arguments: object = None, **options: Any) -> str:
+        """The text blocks of a tool's result, joined by newlines."""
+        result = self.call(name, arguments, **options)
+        return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+
+    # -- waiting
+
+    def answer(self, id_: int | str, bound_s: float = BOUND_S) -> Message:
+        """The answer to the request with this id; the same one each time it is asked for."""
+        key = _key(id_)
+        found: list[Message] = self._wait(lambda: self._responses.get(key), f"an answer to {key}", bound_s)
+        return found[-1]
+
+    def answers_to(self, id_: int | str) -> list[Message]:
+        """All that came for this id until now."""
+        with self._arrived:
+            return list(self._responses.get(_key(id_), ()))
+
+    def notification(self, method: str, accept: Callable[[Message], bool] = lambda params: True) -> Message:
+        """The params of the first notification of this method that is accepted; waits for it."""
+
+        def first() -> Message | None:
+            for message in self.notifications:
+                if message["method"] == method and accept(message.get("params", {})):
+                    return message
+            return None
+
+        found: Message = self._wait(first, f"a {method} notification").get("params", {})
+        return found
+
+    def progress(self, token: int | str) -> list[Message]:
+        """Progress of one token that came until now."""
+        with self._arrived:
+            return [
+                message["params"]
+                for message in self.notifications
+                if message["method"] == "notifications/progress" and message["params"]["progressToken"] == token
+            ]
+
+    def message(self, accept: Callable[[Any], bool], what: str = "a message") -> Any:
+        """The first accepted message of any kind, in order of arrival; waits for it."""
+        return self._wait(lambda: next((m for m in self.received if accept(m)), None), what)
+
+    def unaddressed(self, count: int = 1) -> list[Message]:
+        """The first `count` errors with id null; waits for them."""
+
+        def enough() -> list[Message] | None:
+            found = self._responses.get("null", [])
+            return found[:count] if len(found) >= count else None
+
+        errors: list[Message] = self._wait(enough, f"{count} errors with id null")
+        return errors
+
+    def settle(self) -> None:
+        """A round trip: all that the server wrote for what was sent before has arrived."""
+        if self.revision == MODERN:
+            self.request("server/discover", id=f"settle-{time.monotonic_ns()}")
+        else:
+            self.request("ping", id=f"settle-{time.monotonic_ns()}")
+
+    def close(self) -> int:
+        """End of input; the exit status. Fails on anything the server got wrong meanwhile."""
+        self.closed = True
+        self.link.close_input()
+        status = self.link.wait(BOUND_S)
+        self._wait(lambda: self._ended or None, "the end of the server's output")
+        self.judge()
+        return status
+
+    def stderr(self) -> str:
+        return self.link.stderr()
+
+    def judge(self) -> None:
+        """Fail when a message of the server broke a rule."""
+        assert not (self.check and self.violations), "\n".join(self.violations)
+
+    def _wait(self, look: Callable[[], Any], what: str, bound_s: float = BOUND_S) -> Any:
+        end_s = time.monotonic() + bound_s
+        with self._arrived:
+            while True:
+                found = look()
+                if found:
+                    break
+                left_s = end_s - time.monotonic()
+                if self._ended or left_s <= 0:
+                    why = "the server ended" if self._ended else f"nothing within {bound_s} s"
+                    raise AssertionError(
+                        f"no {what}: {why}; last: {self.received[-3:]}; stderr: {self.stderr()[-2000:]}"
+                    )
+                self._arrived.wait(left_s)
+        self.judge()
+        return found
+
+    # -- receiving
+
+    def _on_end(self) -> None:
+        with self._arrived:
+            self._ended = True
+            self._arrived.notify_all()
+
+    def _on_line(self, line: bytes) -> None:
+        try:
+            value = strict(line)
+        except ValueError as broken:
+            with self._arrived:
+                self.violations.append(f"not one line of strict JSON: {broken}: {line[:500]!r}")
+                self._arrived.notify_all()
+            return
+        questions = []
+        with self._arrived:
+            self.received.append(value)
+            for message in value if isinstance(value, list) else [value]:
+                fault = self._fault(message)
+                if fault:
+                    self.violations.append(f"{fault}: {json.dumps(message)[:1000]}")
+                elif "method" in message and "id" in message:
+                    self.questions.append(message)
+                    questions.append(message)
+                elif "method" in message:
+                    self.notifications.append(message)
+                else:
+                    self._responses.setdefault(_key(message["id"]), []).append(message)
+            self._arrived.notify_all()
+        for question in questions:
+            self._answer_question(question)
+
+    def _answer_question(self, question: Message) -> None:
+        answerer = self.answers.get(question["method"])
+        if answerer is None and question["method"] == "roots/list":
+            answerer = _no_roots
+        if answerer is None:  # a test that wants to answer itself, or never
+            return
+        answer: Message = {"jsonrpc": "2.0", "id": question["id"]}
+        try:
+            answer["result"] = answerer(question.get("params", {}))
+        except AnswerError as error:
+            answer["error"] = {"code": error.code, "message": str(error)}
+        self.send(answer)
+
+    def _answer_to(self, question: Message) -> Message:
+        self.questions.append(question)
+        return self.answers[question["method"]](question.get("params", {}))
+
+    # -- judging
+
+    def _remember(self, message: Any) -> None:
+        if not isinstance(message, dict) or "method" not in message or not isinstance(message.get("id"), int | str):
+            return
+        params = message.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        named = meta.get(META + "protocolVersion") if isinstance(meta, dict) else None
+        with self._arrived:
+            self._asked[_key(message["id"])] = (message["method"], MODERN if named else self.revision)
+            if isinstance(meta, dict) and "progressToken" in meta:
+                self._progress[_key(meta["progressToken"])] = float("-inf")
+
+    def _fault(self, message: Any) -> str:
+        """What is wrong with a message of the server; "" for nothing."""
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return "not a JSON-RPC message"
+        if "method" in message:
+            return self._question_fault(message) if "id" in message else self._notification_fault(message)
+        if ("result" in message) == ("error" in message) or "id" not in message:
+            return "an answer needs an id and one of result and error"
+        if "error" in message:
+            error = message["error"]
+            whole = isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str)
+            return "" if whole else "an error needs a code and a message"
+        key = _key(message["id"])
+        if key not in self._asked:
+            return "an answer that nobody waits for" if self.check else ""
+        method, revision = self._asked.pop(key)
+        return _model_fault(official.SERVER_RESULTS, method, revision, message["result"])
+
+    def _notification_fault(self, message: Message) -> str:
+        method, params = message["method"], message.get("params", {})
+        tagged = META + "subscriptionId" in params.get("_meta", {})
+        if method == "notifications/progress":
+            key = _key(params.get("progressToken"))
+            if not params["progress"] > self._progress.get(key, float("inf")):
+                return f"progress of {key} does not increase, or nobody asked for it"
+            self._progress[key] = params["progress"]
+        model = official.SERVER_NOTIFICATIONS.get((method, MODERN if tagged else self.revision))
+        if model is None:
+            return f"{method} is no notification of {self.revision}"
+        try:
+            model.model_validate({"jsonrpc": "2.0", "method": method, "params": params}, by_name=False)
+        except pydantic.ValidationError as fault:
+            return str(fault)
+        return ""
+
+    def _question_fault(self, message: Message) -> str:
+        method = message["method"]
+        if self.revision == MODERN:
+            return "a server of the modern era sends no requests"
+        if CAPABILITY_OF.get(method) not in (None, *self.capabilities):
+            return f"{method} was not declared by this client"
+        try:
+            official.parse_server_request(method, self.revision, message.get("params"))
+        except (KeyError, pydantic.ValidationError) as fault:
+            return f"{type(fault).__name__}: {fault}"
+        return ""
+
+
+def _model_fault(table: Mapping[tuple[str, str], Any], method: str, revision: str, result: Any) -> str:
+    if (method, revision) not in table:  # an alias, shutdown, or a method this revision has no model for
+        return ""
+    try:
+        official.validate_server_result(method, revision, result)
+    except pydantic.ValidationError as fault:
+        return str(fault)
+    return ""
+
+
+def _no_roots(params: Message) -> Message:
+    return {"roots": []}
+
+
+def _key(id_: object) -> str:
+    """1 and "1" are two ids."""
+    return json.dumps(id_)
+
+
+def strict(line: bytes) -> Any:
+    """The JSON value of one line that ends with one LF: UTF-8, no NaN, no key twice. Raises ValueError."""
+    if not line.endswith(b"\n") or line.endswith(b"\r\n") or line.count(b"\n") != 1:
+        raise ValueError("a line must end with LF, and hold no other")
+    value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_constant)
+    json.dumps(value, ensure_ascii=False).encode()  # lone surrogates raise UnicodeEncodeError, a ValueError
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Message:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError(f"a key stands twice: {[key for key, _ in pairs]}")
+    return value
+
+
+def _no_constant(literal: str) -> Any:
+    raise ValueError(f"{literal} is not JSON")
