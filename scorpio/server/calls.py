@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from scorpio.state.home import Home
     from scorpio.toolset import Entry
 
-    Work = Callable[[Call[Any]], Awaitable[bytes]]
+    Encode = Callable[[], bytes]
+    """Makes the encoded result. Called once the right to answer is certain, so that what it delivers is delivered."""
+    Work = Callable[[Call[Any]], Awaitable[Encode]]
 
 PROGRESS_STEP = 0.001
 """What a keep-alive adds to a progress that the handler gave: it must increase (MCP, basic/utilities/progress)."""
@@ -229,22 +231,37 @@ class RunningCall:
     async def _run(self) -> None:
         keep_alive = self._start_keep_alive() if self._meta.progress_token is not None else None
         try:
-            line = encode_result(self._request.id, await self._rounds())
+            encode = await self._rounds()
         except ProtocolError as error:
-            line = encode_error(self._request.id, error)
+            encode = self._failing(error)
         except ToolFailure as failed:
-            line = encode_error(self._request.id, ProtocolError(INTERNAL_ERROR, str(failed)))
-        except Exception as bug:
-            line = encode_error(self._request.id, self._server.internal_error(bug))
+            encode = self._failing(ProtocolError(INTERNAL_ERROR, str(failed)))
+        except Exception as bug:  # the boundary: a handler's bug must not end the lane
+            encode = self._failing(self._server.internal_error(bug))
         finally:
             if keep_alive is not None:
                 keep_alive.cancel()
         if self._peer.running.pop(self._request.id, None) is not None:
-            (self._request.answer or self._peer.write)(line)
+            (self._request.answer or self._peer.write)(self._line(encode))
         if self._peer.on_idle is not None and not self._peer.running:
             self._peer.on_idle()
 
-    async def _rounds(self) -> bytes:
+    def _line(self, encode: Encode) -> bytes:
+        try:
+            return encode_result(self._request.id, encode())
+        except ProtocolError as error:
+            return encode_error(self._request.id, error)
+        except Exception as bug:  # as above
+            return encode_error(self._request.id, self._server.internal_error(bug))
+
+    @staticmethod
+    def _failing(error: ProtocolError) -> Encode:
+        def encode() -> bytes:
+            raise error
+
+        return encode
+
+    async def _rounds(self) -> Encode:
         for _ in range(ASK_ROUNDS_MAX):
             call = ServerCall(self._server, self._peer, self._entry, self._meta, self)
             try:
@@ -255,14 +272,13 @@ class RunningCall:
                 await self._ask_client(required)
         raise ToolFailure(f"{self._entry.name} asked more than {ASK_ROUNDS_MAX} questions in a row.")
 
-    def _input_required(self, required: InputRequired) -> bytes:
+    def _input_required(self, required: InputRequired) -> Encode:
         state = self._server.seal.seal(
             self.answers, digest(self._request.method, self._request.params), self._peer.owner
         )
         requests = {key: {"method": method, "params": p} for key, (method, p) in required.questions.items()}
-        return self._server.encode_result(
-            {"resultType": "input_required", "inputRequests": requests, "requestState": state}, self._meta.revision
-        )
+        result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+        return lambda: self._server.encode_result(result, self._meta.revision)
 
     async def _ask_client(self, required: InputRequired) -> None:
         import asyncio

@@ -69,7 +69,18 @@ class Session:
 class Peer:
     """One client. On stdio the process has one; the transport makes it and closes it."""
 
-    __slots__ = ("_asked_count", "_lock", "asked", "ended", "listens", "on_idle", "owner", "running", "session", "write")
+    __slots__ = (
+        "_asked_count",
+        "_lock",
+        "asked",
+        "ended",
+        "listens",
+        "on_idle",
+        "owner",
+        "running",
+        "session",
+        "write",
+    )
 
     def __init__(self, write: Callable[[bytes], None], owner: str) -> None:
         self.write = write

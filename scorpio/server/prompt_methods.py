@@ -38,11 +38,12 @@ def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
         except ToolFailure as failed:
             raise ProtocolError(INVALID_PARAMS, str(failed)) from None
 
-    async def work(call: Call[Any]) -> bytes:
+    async def work(call: Call[Any]) -> calls.Encode:
         try:
-            return _result(server, await entry.handle(arguments, call), meta.revision)
+            given = await entry.handle(arguments, call)
         except ToolFailure as failed:
             raise ProtocolError(INVALID_PARAMS, str(failed)) from None
+        return lambda: _result(server, given, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
     return None

@@ -51,11 +51,12 @@ def read_resource(server: Server, request: Request, meta: RequestMeta, peer: Pee
             raise not_found(uri, meta.revision, str(failed)) from None
         return _result(server, contents, meta.revision)
 
-    async def work(call: Call[Any]) -> bytes:
+    async def work(call: Call[Any]) -> calls.Encode:
         try:
-            return _result(server, await entry.handle(argument, call), meta.revision)
+            contents = await entry.handle(argument, call)
         except ToolFailure as failed:
             raise not_found(uri, meta.revision, str(failed)) from None
+        return lambda: _result(server, contents, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
     return None
@@ -89,9 +90,7 @@ def subscribe(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     assert peer.session is not None
     subscriptions = peer.session.subscriptions
     if len(subscriptions) >= SUBSCRIPTIONS_MAX and uri not in subscriptions:
-        raise ProtocolError(
-            INVALID_PARAMS, f"More than {SUBSCRIPTIONS_MAX} subscriptions. Unsubscribe some first."
-        )
+        raise ProtocolError(INVALID_PARAMS, f"More than {SUBSCRIPTIONS_MAX} subscriptions. Unsubscribe some first.")
     subscriptions.add(uri)
     return EMPTY_RESULT
 

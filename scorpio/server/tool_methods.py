@@ -81,12 +81,12 @@ def _call(
             result = text(str(failed), is_error=True)
         return shape(server, entry, result, meta.revision)
 
-    async def work(call: Call[Any]) -> bytes:
+    async def work(call: Call[Any]) -> calls.Encode:
         try:
             result = await entry.handle(arguments, call)
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
-        return shape(server, entry, result, meta.revision)
+        return lambda: shape(server, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
     return None
