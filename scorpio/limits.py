@@ -33,7 +33,7 @@ COMPLETION_VALUES_MAX = 100
 """Values in one completion answer. Source: MCP 2025-11-25, server/utilities/completion."""
 
 PROGRESS_EVERY_S = 5.0
-"""Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s or more."""
+"""Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s."""
 
 # -- ends of life
 
@@ -48,6 +48,15 @@ GRACE_CANCEL_MS = 500
 
 GRACE_END_MS = 300
 """TERM to KILL when the server ends: everything is gone 2 s after the client, drain included."""
+
+FLUSH_MS_MAX = 300
+"""At the end, how long a client that takes nothing is waited for before the answers it has not read are dropped."""
+
+CLOSE_MS_MAX = 500
+"""For the state to be closed; what hangs longer is a disk that went away."""
+
+END_MS_MAX = 2000
+"""The end as a whole, where something else has begun it: what a client waits before it kills (MCP Python SDK)."""
 
 # -- commands
 
@@ -83,3 +92,40 @@ TASK_START_WAIT_MS = 100
 
 ROOTS_WAIT_S = 1.0
 """How long the first call waits for the client's roots: a client that declared them answers in milliseconds."""
+
+# -- the supervisor of a command
+
+SETTLE_MS = 25
+"""After the shell ended, time for helpers that are dying already before they count as left behind."""
+
+KILL_STUCK_MS = 2000
+"""What outlives SIGKILL this long is another user's or hangs in the kernel: the caller is told instead of kept waiting."""
+
+JOB_BYTES_MAX = 256 * 1024
+"""What the supervisor reads before it starts a command: one argument of ARGUMENT_BYTES_MAX, some paths, a prefix."""
+
+LOGIN_PATH_MS = 2000
+"""For the login shell to tell its PATH; start files that load version tools take 0.2 to 1 s."""
+
+# -- images
+
+IMAGE_FILE_BYTES_MAX = 50 * 1024 * 1024
+"""Largest image file that is read; a 50 MB photograph is already far more than any model sees."""
+
+IMAGE_PIXELS_MAX = 50_000_000
+"""Largest image that is decoded, by its header: 200 MB as RGBA, which fits the decoder's memory twice."""
+
+IMAGE_SIDE_PIXELS_MAX = 2000
+"""Longest side that is sent: the Anthropic API refuses more in a request with many images."""
+
+IMAGE_BASE64_BYTES_MAX = 5_000_000
+"""Largest image as it is sent: the Anthropic API refuses above 5 MiB, and the rest of the answer needs room too."""
+
+IMAGE_DECODE_S_MAX = 10
+"""Processor time, and separately wall time, of one decoder process; 50 megapixels take it about 2 s."""
+
+IMAGE_DECODER_BYTES_MAX = 512 * 1024 * 1024
+"""Address space of one decoder process: 50 megapixels of RGBA PNG take 485 MiB, of WebP 790 MiB (refused)."""
+
+IMAGE_DECODERS_RUNNING_MAX = 2
+"""Decoder processes at the same time; further images queue, so that a burst cannot take the machine's memory."""

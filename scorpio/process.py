@@ -1,17 +1,45 @@
 """Commands and what they leave behind: clean environment, output to a file, one supervisor per command.
 
-Does not know tools, owners or the protocol.
+Does not know tools, owners or the protocol, and kills nothing itself: the supervisor, ancestor of all that a command
+starts, does. What it is and what it says: build/launcher/supervisor.c; scorpio/supervise.py is the same in Python.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+
+from scorpio.command_environment import BARE_PATH, command_environment
+from scorpio.command_job import Job, SpawnFailure, explain
+from scorpio.limits import KILL_STUCK_MS
+from scorpio.process_table import process_start, survivors_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+__all__ = [
+    "Command",
+    "Exit",
+    "SpawnFailure",
+    "command_environment",
+    "end_all",
+    "login_path",
+    "process_start",
+    "read_status",
+    "spawn",
+    "survivors_of",
+]
 
-class SpawnFailure(Exception):
-    """The command could not be started: one sentence saying which file and why (missing shell, bad cwd, EMFILE…)."""
+REAP_AGAIN_S_MAX = 0.5
+SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
+"""All but two. A supervisor starts with them blocked: a Ctrl-C for the server must not end it half started."""
 
 
 class Exit:
@@ -23,38 +51,240 @@ class Exit:
         self.code = code
         self.signal = signal
         self.reason = reason
-        """"" normally; `output` when the log passed its bound; `lost` when the supervisor was killed."""
+        """"" normally; `output` when the log passed its bound; `server` when the server ended first; `lost` when
+        the supervisor was killed."""
+
+    def __repr__(self) -> str:
+        return f"Exit({self.code}, {self.signal}, {self.reason!r})"
 
 
 class Command:
     """One command under its supervisor. All coroutines belong to the event loop that spawned it."""
 
-    pid: int
-    """The shell."""
-    supervisor_pid: int
-    exit: Exit | None
-    """Set once the shell ended."""
-    gone: bool
-    """True once no process of the command is left (the supervisor saw ECHILD)."""
+    __slots__ = (
+        "_ended",
+        "_held",
+        "_job",
+        "_killed_count",
+        "_loop",
+        "_parent_pid",
+        "_refusal",
+        "_shell_ended",
+        "_terminated",
+        "_unsent",
+        "control",
+        "exit",
+        "gone",
+        "output_ended",
+        "pid",
+        "shell",
+        "supervisor_pid",
+        "survive",
+    )
+
+    def __init__(self, job: Job, unsent: bytes, control: socket.socket, supervisor_pid: int, survive: bool) -> None:
+        self.control = control
+        self.supervisor_pid = supervisor_pid
+        self.survive = survive
+        self.shell = job.shell
+        """Path of the shell; `/bin/sh` when PATH has no bash."""
+        self.pid = 0
+        """The shell."""
+        self.exit: Exit | None = None
+        """Set once the shell ended."""
+        self.gone = False
+        """True once no process of the command is left (the supervisor saw ECHILD)."""
+        self.output_ended = False
+        """True once the log passed its bound, which ends the command and all that it left behind."""
+        self._job = job
+        self._unsent = unsent
+        self._loop = asyncio.get_running_loop()
+        self._parent_pid = 0
+        self._held = b""
+        self._killed_count = 0
+        self._refusal: asyncio.Future[str] = self._loop.create_future()
+        self._shell_ended = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._terminated = asyncio.Event()
 
     async def wait_shell(self) -> Exit:
         """Until the shell ended. Descendants may still run and hold the output."""
-        raise NotImplementedError
+        await self._shell_ended.wait()
+        return self.exit or Exit(None, None, "lost")
 
     async def wait_gone(self) -> None:
         """Until no descendant is left, `setsid` ones included."""
-        raise NotImplementedError
+        await self._ended.wait()
 
     async def terminate(self, grace_ms: int) -> int:
         """TERM to every descendant, KILL after `grace_ms`, return when none is left. Idempotent.
 
-        Returns how many processes were signalled.
+        Returns how many processes were signalled. Returns with `gone` False when one outlives KILL by KILL_STUCK_MS
+        (another user's, or hanging in the kernel); the supervisor goes on trying.
         """
-        raise NotImplementedError
+        self.ask_to_terminate(grace_ms)
+        try:
+            await asyncio.wait_for(self._terminated.wait(), (grace_ms + 2 * KILL_STUCK_MS) / 1000)
+        except TimeoutError:
+            pass  # the supervisor itself hangs; `gone` tells the caller
+        return self._killed_count
+
+    def ask_to_terminate(self, grace_ms: int) -> None:
+        """As `terminate`, without waiting; from any thread."""
+        with _live.lock:
+            if self.control.fileno() < 0:
+                return
+            try:
+                os.kill(self.supervisor_pid, signal.SIGCONT)  # not reaped while control is open: the number is its own
+                self.control.send(b"terminate %d\n" % max(0, grace_ms))
+            except OSError:
+                pass  # it has ended; `_readable` hears it
 
     def survivors(self) -> list[tuple[int, str]]:
         """(pid, name) of the descendants that live now, from /proc, supervisor's own processes excluded."""
-        raise NotImplementedError
+        return [] if self.gone else survivors_of(self.supervisor_pid, self._parent_pid)
+
+    async def start(self) -> None:
+        """Hands over what the socket did not take of the job, and returns when the shell runs. Raises SpawnFailure."""
+        self._loop.add_reader(self.control, self._readable)
+        if self._unsent:
+            try:
+                await self._loop.sock_sendall(self.control, self._unsent)
+                self._unsent = b""
+            except OSError:
+                pass  # it has ended; `_readable` hears why
+            finally:
+                if self._unsent:
+                    self.control.shutdown(socket.SHUT_WR)  # half a job starts nothing
+        refusal = await self._refusal
+        if refusal:
+            raise SpawnFailure(refusal)
+
+    def _readable(self) -> None:
+        try:
+            data = self.control.recv(4096)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        *lines, self._held = (self._held + data).split(b"\n")
+        for line in lines:
+            self._told(line.decode("ascii").split(" "))
+        if not data:
+            self._closed()
+
+    def _told(self, words: list[str]) -> None:
+        match words:
+            case ["started", pid, parent_pid]:
+                self.pid, self._parent_pid = int(pid), int(parent_pid)
+                self._answer("")
+            case ["failed", number, what]:
+                self._answer(self._job.refusal(int(number), what))
+            case ["exited", *how]:
+                self._shell_gone(_exit(how))
+            case ["output"]:
+                self.output_ended = True
+            case ["gone"]:
+                self.gone = True
+                self._ended.set()
+            case ["stuck", _]:
+                self._terminated.set()
+            case ["killed", count]:
+                self._killed_count = int(count)
+                self._terminated.set()
+
+    def _answer(self, refusal: str) -> None:
+        if not self._refusal.done():
+            self._refusal.set_result(refusal)
+
+    def _shell_gone(self, how: Exit) -> None:
+        if self.exit is None:
+            self.exit = how
+            self._shell_ended.set()
+
+    def _closed(self) -> None:
+        self._loop.remove_reader(self.control)
+        if self.exit is None and self.pid:
+            # Guard and parent were killed in one moment. What is left has no common ancestor; its first group is known.
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except OSError:
+                pass
+            self._job.discard()
+        self._answer(self._job.refusal(0, "supervisor"))
+        self._shell_gone(Exit(None, None, "lost"))
+        self.gone = True
+        self._ended.set()
+        self._terminated.set()
+        _live.forget(self)
+        self._reap(0.001)
+
+    def _reap(self, again_s: float) -> None:
+        """The socket closes a moment before the process ends."""
+        if not _reaped(self.supervisor_pid):
+            self._loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
+
+
+class _LiveCommands:
+    """The commands of this process whose supervisor may live, and the supervisor's program.
+
+    Belongs to the process, as its children do. `lock` is held while a control socket is made, written to or closed,
+    so that no thread writes to a descriptor that has become somebody else's.
+    """
+
+    __slots__ = ("commands", "lock", "login_path", "program", "program_name")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.commands: list[Command] = []
+        self.program = ""
+        self.program_name = ""
+        self.login_path = ""
+
+    def start(self, job: Job, env: Mapping[str, str], survive: bool) -> Command:
+        with self.lock:
+            path, argv = self.supervisor()
+            ours, theirs = socket.socketpair()
+            try:
+                ours.setblocking(False)
+                sent = ours.send(job.packed)  # first, so that the supervisor never waits for it
+                to_stdin = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
+                pid = os.posix_spawn(path, argv, env, file_actions=to_stdin, setsigmask=SIGNALS, setsigdef=SIGNALS)
+            except BaseException:
+                ours.close()
+                raise
+            finally:
+                theirs.close()
+            command = Command(job, job.packed[sent:], ours, pid, survive)
+            self.commands.append(command)
+        return command
+
+    def supervisor(self) -> tuple[str, list[str]]:
+        """Path and arguments. Raises SpawnFailure, OSError."""
+        name = os.environ.get("SCORPIO_SUPERVISOR", "")
+        if not name:
+            twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
+            return sys.executable, [sys.executable, "-I", "-S", twin]
+        if name != self.program_name:
+            # Kept open: an upgrade that replaces or deletes the file must not stop a running server from working.
+            try:
+                file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise SpawnFailure(f"The supervisor {name} does not exist. Install scorpio anew.") from None
+            program = f"/proc/self/fd/{file}"
+            if not os.path.exists(program):
+                os.close(file)
+                program = name
+            self.program, self.program_name = program, name
+        return self.program, ["command-guard"]
+
+    def forget(self, command: Command) -> None:
+        with self.lock:
+            self.commands.remove(command)
+            command.control.close()
+
+
+_live = _LiveCommands()
 
 
 async def spawn(
@@ -66,25 +296,103 @@ async def spawn(
     output_bytes_max: int,
     status_path: str | None = None,
     survive: bool = False,
+    prefix: Sequence[str] = (),
 ) -> Command:
     """Start `bash -c command` in a new session, stdin /dev/null, stdout+stderr appended to `log_path` (0600).
 
-    `status_path`: file the supervisor writes once the shell ended, readable when this server is gone.
-    `survive`: do not kill the command when this server dies.
+    All paths are absolute. `output_bytes_max`: 0 for no bound. `status_path`: file the supervisor writes once the
+    shell ended, readable when this server is gone (`read_status`). `survive`: do not kill the command when this
+    server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox.
 
     Raises SpawnFailure.
     """
-    raise NotImplementedError
-
-
-def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without what the frozen bundle added and without scorpio's secrets, plus the fixed additions."""
-    raise NotImplementedError
+    try:
+        job = Job(
+            command,
+            search_path=env.get("PATH", ""),
+            cwd=cwd,
+            log_path=log_path,
+            output_bytes_max=output_bytes_max,
+            status_path=status_path or "",
+            survive=survive,
+            prefix=prefix,
+        )
+    except OSError as error:
+        raise SpawnFailure(explain(error.errno or 0)) from None
+    try:
+        started = _live.start(job, env, survive)
+        await started.start()
+    except OSError as error:
+        job.discard()
+        raise SpawnFailure(explain(error.errno or 0)) from None
+    except ValueError as error:
+        job.discard()
+        raise SpawnFailure(f"The environment cannot be handed to a command: {error}. Mend that variable.") from None
+    except BaseException:
+        job.discard()
+        raise
+    return started
 
 
 def end_all(grace_ms: int) -> None:
     """End every command of this process that does not survive it; returns when their supervisors are gone.
 
-    Callable from any thread, blocks at most `grace_ms` + 500 ms. Called once, at the end of the server.
+    Callable from any thread, also while the event loop hangs; blocks at most `grace_ms` + 500 ms. Called once, at the
+    end of the server.
     """
-    raise NotImplementedError
+    deadline = time.monotonic() + (grace_ms + 500) / 1000
+    ending = [command for command in list(_live.commands) if not command.survive]
+    for command in ending:
+        command.ask_to_terminate(grace_ms)
+    while ending and (left_ms := (deadline - time.monotonic()) * 1000) > 0:
+        with _live.lock:
+            files = {command.control.fileno(): command for command in ending if command.control.fileno() >= 0}
+        ended = select.poll()
+        for file in files:
+            ended.register(file, 0)  # hang-up is told unasked; what is to read belongs to the event loop
+        hung_up = {file for file, _ in ended.poll(min(left_ms, 20.0))}
+        ending = [command for file, command in files.items() if file not in hung_up]
+        for file in hung_up:
+            _reaped(files[file].supervisor_pid)
+
+
+def read_status(path: str) -> tuple[Exit, float] | None:
+    """How the shell ended and when (Unix time, s), as its supervisor wrote it to `status_path`. None: not ended."""
+    try:
+        with open(path, encoding="ascii") as file:
+            word, *how, ended_ms = file.read(256).split()
+        return (_exit(how), int(ended_ms) / 1000) if word == "exited" else None
+    except (OSError, ValueError):
+        return None
+
+
+async def login_path(env: Mapping[str, str]) -> str:
+    """The PATH commands should get: that of the login shell when `env` has a desktop program's bare one, else its own.
+
+    Asks the login shell once, for at most LOGIN_PATH_MS.
+    """
+    path = env.get("PATH", "")
+    if path != BARE_PATH:
+        return path
+    if not _live.login_path:
+        from scorpio.login_shell import ask_path
+
+        _live.login_path = await ask_path(env) or path
+    return _live.login_path
+
+
+def _exit(how: Sequence[str]) -> Exit:
+    """From the fields of an `exited` line. Raises ValueError."""
+    code, number, reason = how
+    return Exit(
+        int(code) if int(code) >= 0 else None,
+        int(number) if int(number) >= 0 else None,
+        "" if reason == "-" else reason,
+    )
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return True
