@@ -207,6 +207,7 @@ def compile_toolset(folder: Path) -> str:
     ):
         parts.append(f"{constant} = (\n" + "\n".join(map(_row, rows)) + "\n)\n" if rows else f"{constant} = ()\n")
     parts.append(f"INSTRUCTIONS = {about.get('instructions', '')!r}\n")
+    parts.append(f"DYNAMIC = {tuple(about.get('dynamic', ()))!r}\n")
     parts.append(f"METHODS = {about.get('methods', {})!r}\n")
     return "".join(parts)
 

@@ -77,6 +77,26 @@ def audio_block(data_base64: str, mime_type: str) -> Block:
     return {"type": "audio", "data": data_base64, "mimeType": mime_type}
 
 
+class StateLink:
+    """What a toolset's state may tell the server, from any thread. Given to `state.connect(link)` where it exists."""
+
+    def changed_list(self, kind: str) -> None:
+        """`kind` is tools, prompts or resources: lists are made again and clients are told."""
+        raise NotImplementedError
+
+    def changed_resource(self, uri: str, owner: str | None = None) -> None:
+        """Tell who subscribed to `uri`; only `owner`'s clients where one is given."""
+        raise NotImplementedError
+
+    def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
+        """Send a notification to `owner`'s clients; False when there is none."""
+        raise NotImplementedError
+
+    def idle_s(self, owner: str) -> float:
+        """Seconds since the last tool call of `owner` ended; 0.0 while one is in progress."""
+        raise NotImplementedError
+
+
 class Call(_Stateful[State]):
     """What a handler sees of its call. One object a round: after `ask` the handler runs again with a new one."""
 

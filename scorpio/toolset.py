@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from scorpio.settings import Settings
     from scorpio.state.home import Home
+    from scorpio.tool import StateLink
 
 
 class ToolsetError(Exception):
@@ -166,6 +167,8 @@ class Toolset:
         self.instructions: str = catalog.INSTRUCTIONS
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
+        self.dynamic = frozenset(catalog.DYNAMIC)
+        """Which of its parts the state makes while running: describe, prompts, resources, after_result."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
@@ -175,17 +178,19 @@ class Toolset:
         self._opened = False
         self._lock = _thread.allocate_lock()
 
-    def state(self, home: Home, settings: Settings) -> Any:
+    def state(self, home: Home, settings: Settings, link: StateLink) -> Any:
         """The toolset's state; None where it has none. Opened once, from whichever lane asks first."""
         if not self._opened:
             with self._lock:
-                self._open(home, settings)
+                self._open(home, settings, link)
         return self._state
 
-    def _open(self, home: Home, settings: Settings) -> None:
+    def _open(self, home: Home, settings: Settings, link: StateLink) -> None:
         """With the lock held: the other lane may have been quicker."""
         if not self._opened and self._load_state is not None:
             self._state = self._load_state()(home, settings)
+            if hasattr(self._state, "connect"):
+                self._state.connect(link)
         self._opened = True
 
     def close(self) -> None:
@@ -210,6 +215,10 @@ def _catalog(name: str) -> Any:
 class Features:
     """What one server offers: the chosen toolsets merged, without the hidden tools. Immutable."""
 
+    def dynamic(self, part: str) -> list[Toolset]:
+        """The toolsets whose state makes `part` while running."""
+        return [toolset for toolset in self.toolsets if part in toolset.dynamic]
+
     def __init__(self, toolsets: Sequence[Toolset], *, hidden: Collection[str] = (), tools: bool = True) -> None:
         self.toolsets = tuple(toolsets)
         shown = [
@@ -223,6 +232,14 @@ class Features:
         self.resources: dict[str, Entry] = _by_name("resource", [e for t in toolsets for e in t.resources])
         self.templates: dict[str, Entry] = _by_name("resource template", [e for t in toolsets for e in t.templates])
         self.methods: dict[str, str] = {m: tool for t in toolsets for m, tool in t.methods.items()}
+        self.telling = [toolset for toolset in toolsets if "after_result" in toolset.dynamic]
+        """Toolsets whose state may add a block to any tool's result."""
+        self.varying = {
+            *(["tools/list"] if any(e.requires for e in self.tools.values()) else ()),
+            *(["prompts/list"] if any(e.requires for e in self.prompts.values()) else ()),
+            *(["resources/list"] if any(e.requires for e in self.resources.values()) else ()),
+        }
+        """List methods whose answer depends on what a legacy client can do."""
         self.instructions = "\n\n".join(t.instructions for t in toolsets if t.instructions)
 
 

@@ -75,7 +75,7 @@ class ServerCall(Call["Any"]):
 
     @property
     def state(self) -> Any:
-        return self._entry.toolset.state(self._server.home, self._server.settings)
+        return self._server.state(self._entry.toolset)
 
     @property
     def activity(self) -> str:

@@ -21,22 +21,36 @@ if TYPE_CHECKING:
 
 
 def complete(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
-    entry = _referenced(server, request.params.get("ref"))
+    reference = request.params.get("ref")
     argument = request.params.get("argument")
     if type(argument) is not dict or not all(type(argument.get(key)) is str for key in ("name", "value")):
         raise ProtocolError(INVALID_PARAMS, "argument must be an object with name and value, both strings")
     context = request.params.get("context")
     others = context.get("arguments") if type(context) is dict else None
-    function = entry.complete
-    values: list[str] = []
-    if function is not None:
-        values = function(argument["name"], argument["value"], others if type(others) is dict else {})
+    values = _of_state(server, reference, argument)
+    if values is None:
+        function = _referenced(server, reference).complete
+        known = others if type(others) is dict else {}
+        values = function(argument["name"], argument["value"], known) if function is not None else []
     completion: dict[str, Any] = {
         "values": values[:COMPLETION_VALUES_MAX],
         "total": len(values),
         "hasMore": len(values) > COMPLETION_VALUES_MAX,
     }
     return server.encode_result({"completion": completion}, meta.revision)
+
+
+def _of_state(server: Server, reference: Any, argument: dict[str, str]) -> list[str] | None:
+    """Values for a prompt that a toolset's state made; None when there is no such prompt."""
+    if type(reference) is not dict or reference.get("type") != "ref/prompt":
+        return None
+    for toolset in server.features.dynamic("prompts"):
+        values: list[str] | None = server.state(toolset).complete_prompt(
+            str(reference.get("name")), argument["name"], argument["value"]
+        )
+        if values is not None:
+            return values
+    return None
 
 
 def _referenced(server: Server, reference: Any) -> Entry:

@@ -24,28 +24,40 @@ LIST_TTL_MS = 60_000
 """How long a modern client may keep a list without asking; changes are announced on subscriptions/listen."""
 
 
-def list_result(server: Server, request: Request, meta: RequestMeta, entries: Iterable[Entry], member: str) -> bytes:
-    """The encoded result of one list method, from the cache where this revision and client were served before."""
+def list_result(
+    server: Server,
+    request: Request,
+    meta: RequestMeta,
+    entries: Iterable[Entry],
+    member: str,
+    made: list[dict[str, Any]] | None = None,
+) -> bytes:
+    """The encoded result of one list method, from the cache where this revision and client were served before.
+
+    `made`: wire objects that a toolset's state adds to this one answer, which is then not kept.
+    """
     if "cursor" in request.params:
         raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
     revision = meta.revision
-    if revision.era == MODERN:
-        key: object = (request.method, revision.name)
-    else:  # lists vary by client only in the legacy era; modern calls are refused with -32021 instead
+    key: object = (request.method, revision.name)
+    if revision.era != MODERN and request.method in server.features.varying:
+        # modern lists do not vary by client: calls are refused with -32021 instead
         entries = tuple(entries)
         able = meta.client_capabilities
         lacking = tuple(e.name for e in entries if e.requires and not has_capability(able, e.requires))
         entries = [e for e in entries if e.name not in lacking] if lacking else entries
         key = (request.method, revision.name, lacking)
-    answer = server.list_answers.get(key)
+    answer = server.list_answers.get(key) if not made else None
     if answer is None:
-        answer = _encoded(server, revision, entries, member)
+        items = [_descriptor(server, entry, revision, member) for entry in entries]
+        if made:
+            return encoded(server, revision, member, items + [_said(item, revision) for item in made])
+        answer = encoded(server, revision, member, items)
         server.list_answers[key] = answer
     return answer
 
 
-def _encoded(server: Server, revision: Revision, entries: Iterable[Entry], member: str) -> bytes:
-    items = [_descriptor(server, entry, revision, member) for entry in entries]
+def encoded(server: Server, revision: Revision, member: str, items: list[dict[str, Any]]) -> bytes:
     result: dict[str, Any] = {member: items}
     if revision.era == MODERN:
         result |= {"ttlMs": LIST_TTL_MS, "cacheScope": "private"}
@@ -58,10 +70,15 @@ def _descriptor(server: Server, entry: Entry, revision: Revision, member: str) -
 
     descriptor: dict[str, Any] = loads(entry.descriptor)
     if member == "tools":
+        if "describe" in entry.toolset.dynamic:
+            description = server.state(entry.toolset).describe(descriptor["name"])
+            descriptor["description"] = description or descriptor["description"]
         descriptor["name"] = entry.name
         return {key: value for key, value in descriptor.items() if key in revision.tool_keys}
     if member == "prompts":
         descriptor["name"] = entry.name
-    if not revision.titles:
-        descriptor.pop("title", None)
-    return descriptor
+    return _said(descriptor, revision)
+
+
+def _said(descriptor: dict[str, Any], revision: Revision) -> dict[str, Any]:
+    return descriptor if revision.titles else {k: v for k, v in descriptor.items() if k != "title"}

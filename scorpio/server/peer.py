@@ -74,6 +74,7 @@ class Peer:
         "_lock",
         "asked",
         "ended",
+        "last_call_s",
         "listens",
         "on_idle",
         "owner",
@@ -94,6 +95,8 @@ class Peer:
         """Modern era: open `subscriptions/listen` requests and the filter each was acknowledged with."""
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
         """Requests of ours without an answer yet; the callback gets None when the client is gone."""
+        self.last_call_s = 0.0
+        """When the last tool call ended, on the monotonic clock."""
         self.on_idle: Callable[[], None] | None = None
         """Called when the last call in progress has been answered."""
         self.ended = False

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 
 def list_prompts(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
-    return list_result(server, request, meta, server.features.prompts.values(), "prompts")
+    made = [prompt for t in server.features.dynamic("prompts") for prompt in server.state(t).prompts()]
+    return list_result(server, request, meta, server.features.prompts.values(), "prompts", made)
 
 
 def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
     name = request.params.get("name")
     entry = server.features.prompts.get(name) if type(name) is str else None
+    if entry is None and type(name) is str:
+        for toolset in server.features.dynamic("prompts"):
+            given = server.state(toolset).get_prompt(name, _strings(name, request.params.get("arguments")))
+            if given is not None:
+                return _result(server, given, meta.revision)
     if entry is None:
         raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {str(name)[:200]}")
     arguments = _checked(entry, request.params.get("arguments"))
@@ -49,16 +55,21 @@ def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
     return None
 
 
-def _checked(entry: Entry, arguments: Any) -> dict[str, str]:
-    from scorpio.protocol.strict_json import loads
-
+def _strings(name: str, arguments: Any) -> dict[str, str]:
     if arguments is None:
-        arguments = {}
+        return {}
     if type(arguments) is not dict:
-        raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: arguments must be an object of strings")
+        raise ProtocolError(INVALID_PARAMS, f"Prompt {name}: arguments must be an object of strings")
     for key, value in arguments.items():
         if type(value) is not str:
-            raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: argument {key} must be a string")
+            raise ProtocolError(INVALID_PARAMS, f"Prompt {name}: argument {key} must be a string")
+    return arguments
+
+
+def _checked(entry: Entry, given: Any) -> dict[str, str]:
+    from scorpio.protocol.strict_json import loads
+
+    arguments = _strings(entry.name, given)
     for argument in loads(entry.descriptor).get("arguments", ()):
         if argument.get("required") and argument["name"] not in arguments:
             raise ProtocolError(INVALID_PARAMS, f"Prompt {entry.name}: argument {argument['name']} is required")

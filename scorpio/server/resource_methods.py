@@ -32,7 +32,8 @@ READ_TTL_MS = 0
 
 
 def list_resources(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
-    return list_result(server, request, meta, server.features.resources.values(), "resources")
+    made = [item for t in server.features.dynamic("resources") for item in server.state(t).resources(peer.owner)]
+    return list_result(server, request, meta, server.features.resources.values(), "resources", made)
 
 
 def list_templates(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
@@ -43,6 +44,10 @@ def read_resource(server: Server, request: Request, meta: RequestMeta, peer: Pee
     uri = _uri(request)
     entry, argument = _find(server, uri)
     if entry is None:
+        for toolset in server.features.dynamic("resources"):
+            contents = server.state(toolset).read(uri, peer.owner)
+            if contents is not None:
+                return _result(server, contents, meta.revision)
         raise not_found(uri, meta.revision)
     if not entry.slow:
         try:

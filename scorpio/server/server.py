@@ -25,6 +25,7 @@ from scorpio.protocol.messages import Notification, Request, encode_error, encod
 from scorpio.protocol.meta import PROTOCOL_VERSION, SERVER_INFO, modern_meta
 from scorpio.protocol.revisions import MODERN
 from scorpio.server import lifecycle, methods
+from scorpio.server.link import Link
 from scorpio.server.request_state import Seal
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from scorpio.server.peer import Peer
     from scorpio.settings import Settings
     from scorpio.state.home import Home
-    from scorpio.toolset import Features
+    from scorpio.toolset import Features, Toolset
 
 RESERVED_KEYS = (b'"jsonrpc"', b'"id"', b'"method"', b'"params"')
 """A frame that holds one of these twice is read again by the strict parser: duplicate keys are two messages in one."""
@@ -55,6 +56,7 @@ class Server:
         self.lane = lane
         self.log = log
         self.seal = Seal(home)
+        self.link = Link(self)
         self.info = {"name": "scorpio", "title": "scorpio", "version": __version__}
         self.peers: set[Peer] = set()
         self.list_answers: dict[object, bytes] = {}
@@ -198,6 +200,12 @@ class Server:
             self._unaddressed_dropped += 1
             return None
         return encode_error(None, error)
+
+    # -- state of toolsets
+
+    def state(self, toolset: Toolset) -> Any:
+        """The toolset's state, opened and connected at first use."""
+        return toolset.state(self.home, self.settings, self.link)
 
     # -- life
 

@@ -5,6 +5,8 @@ Source: MCP server/tools. Arguments that fail the schema are a tool error, so th
 
 from __future__ import annotations
 
+import time
+
 from scorpio.protocol.content import shaped
 from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
 from scorpio.protocol.revisions import V2024_11_05
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from scorpio.tool import Call, ToolResult
     from scorpio.toolset import ToolEntry
 
-    Shape = Callable[[Server, ToolEntry, ToolResult, Revision], bytes]
+    Shape = Callable[[Server, Peer, ToolEntry, ToolResult, Revision], bytes]
 
 
 def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
@@ -71,7 +73,7 @@ def _call(
     arguments, faults = entry.check(given)
     if faults:
         failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
-        return shape(server, entry, failure, meta.revision)
+        return shape(server, peer, entry, failure, meta.revision)
     if not entry.slow:
         if "requestState" in request.params:
             calls.earlier_answers(server, request, meta, peer)
@@ -79,21 +81,24 @@ def _call(
             result = entry.handle(arguments, calls.ServerCall(server, peer, entry, meta))
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
-        return shape(server, entry, result, meta.revision)
+        return shape(server, peer, entry, result, meta.revision)
 
     async def work(call: Call[Any]) -> calls.Encode:
         try:
             result = await entry.handle(arguments, call)
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
-        return lambda: shape(server, entry, result, meta.revision)
+        return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
     return None
 
 
-def call_result(server: Server, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
-    """The encoded CallToolResult in the words of one revision."""
+def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
+    """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
+    peer.last_call_s = time.monotonic()
+    for toolset in server.features.telling:
+        result.content += server.state(toolset).after_result(peer.owner)
     body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}
     if result.structured is not None and revision.structured:
         body["structuredContent"] = result.structured
@@ -102,10 +107,10 @@ def call_result(server: Server, entry: ToolEntry, result: ToolResult, revision: 
     return server.encode_result(body, revision)
 
 
-def _alias_result(server: Server, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
+def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
     if result.structured is not None and not result.is_error:
         return server.encode(result.structured)
-    return call_result(server, entry, result, revision)
+    return call_result(server, peer, entry, result, revision)
 
 
 METHODS = {"tools/list": Method(list_tools), "tools/call": Method(call_tool)}

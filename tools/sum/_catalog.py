@@ -62,4 +62,5 @@ PROMPTS = ()
 RESOURCES = ()
 TEMPLATES = ()
 INSTRUCTIONS = 'One tool: sum adds two numbers.'
+DYNAMIC = ()
 METHODS = {}

@@ -1,0 +1,40 @@
+"""What toolset states tell the server, carried out. See scorpio.tool.StateLink."""
+
+from __future__ import annotations
+
+import time
+
+from scorpio.server.subscriptions import changed_list, changed_resource
+from scorpio.tool import StateLink
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scorpio.server.server import Server
+
+
+class Link(StateLink):
+    """One for all toolsets of a server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def changed_list(self, kind: str) -> None:
+        changed_list(self._server, kind)
+
+    def changed_resource(self, uri: str, owner: str | None = None) -> None:
+        changed_resource(self._server, uri, owner)
+
+    def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
+        line = self._server.encode(params)
+        reached = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
+        for peer in reached:
+            peer.notify(method, line)
+        return bool(reached)
+
+    def idle_s(self, owner: str) -> float:
+        peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
+        if any(peer.running for peer in peers):
+            return 0.0
+        return time.monotonic() - max((peer.last_call_s for peer in peers), default=0.0)
