@@ -1,0 +1,89 @@
+"""The decoder process: an image on standard input becomes one line of JSON and a PNG or JPEG on standard output.
+
+Refuses more memory, processor time and pixels than limits.py allows, and every format that signatures.py does not
+name. Opens no file but fonts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from scorpio.limits import IMAGE_DECODE_S_MAX, IMAGE_DECODER_BYTES_MAX
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def main() -> None:
+    """Answer and end. `{"failure": …}` is a predicate about the file; a crash is told by the exit status alone."""
+    _end_with_parent()
+    _set_bounds()
+    answer_fd = os.dup(1)
+    os.dup2(2, 1)  # libraries print to it
+    header, body = _answer()
+    import json
+
+    with open(answer_fd, "wb") as answer:
+        answer.write(json.dumps(header).encode() + b"\n" + body)
+    os._exit(0)  # a native library that fails while it is unloaded must not spoil the answer
+
+
+def _end_with_parent() -> None:
+    """The kernel kills this process when the server dies; if it died before, nobody holds the other end of fd 1."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+    import select
+    import signal
+
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+    poll = select.poll()
+    poll.register(1, 0)
+    if any(events & select.POLLERR for _, events in poll.poll(0)):
+        os._exit(1)
+
+
+def _set_bounds() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows; the parent's clock is the only bound there
+        return
+    for limit, value in (
+        (resource.RLIMIT_AS, IMAGE_DECODER_BYTES_MAX),
+        (resource.RLIMIT_CPU, IMAGE_DECODE_S_MAX),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(limit)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (OSError, ValueError):  # macOS knows RLIMIT_AS and refuses to set it
+            continue
+
+
+def _answer() -> tuple[dict[str, Any], bytes]:
+    from tools.core.read_image import raster, signatures, svg
+
+    kind = signatures.identify(os.pread(0, signatures.HEAD_BYTES, 0), os.fstat(0).st_size)
+    os.lseek(0, 0, os.SEEK_SET)
+    try:
+        with open(0, "rb", closefd=False) as file:
+            if kind.mime_type == signatures.SVG:
+                return svg.drawn(file)
+            return raster.converted(file, kind.mime_type, os.fstat(0).st_size)
+    except raster.Undecodable as reason:
+        return {"failure": str(reason)}, b""
+    except MemoryError:
+        pass  # answered below, when the traceback no longer holds the image
+    return {
+        "failure": f"needs more than {IMAGE_DECODER_BYTES_MAX >> 20} MB of memory to decode. Scale it down first."
+    }, b""
+
+
+if __name__ == "__main__":
+    main()
