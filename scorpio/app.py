@@ -49,11 +49,13 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
 def serve_stdio(toolsets: Sequence[str] = ()) -> int:
     """Serve on stdin and stdout until the client is gone. Returns only when nothing could be served."""
     from scorpio.transports import stdio
+    from scorpio.transports.wire_guard import claim
 
+    wire = claim()  # before a file is opened that could land on a descriptor that was closed
     try:
         server = build_server(toolsets)
     except ToolsetError as error:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2
-    stdio.serve(server)
+    stdio.serve(server, wire)
     return 0

@@ -50,7 +50,10 @@ GRACE_END_MS = 300
 """TERM to KILL when the server ends: everything is gone 2 s after the client, drain included."""
 
 FLUSH_MS_MAX = 300
-"""At the end, how long a client that takes nothing is waited for before the answers it has not read are dropped."""
+"""At the end, time for a client to read what is queued."""
+
+STALL_MS_MAX = 1000
+"""After the end of input a client that reads is waited for, until it has taken nothing for this long."""
 
 CLOSE_MS_MAX = 500
 """For the state to be closed; what hangs longer is a disk that went away."""

@@ -5,8 +5,10 @@ Does not use `logging` (8 ms of a cold start) and keeps nothing: what a full pip
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +25,13 @@ _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
 class Log:
     """One sink on stderr. Thread-safe: a line is one write of at most PIPE_BUF bytes."""
 
-    __slots__ = ("_descriptor", "_dropped", "_least", "_poll")
+    __slots__ = ("_descriptor", "_dropped", "_least", "_lock", "_poll")
 
     def __init__(self, level: str = "info", descriptor: int = 2) -> None:
         self._descriptor = descriptor
         self._least = LEVELS.index(level)
         self._dropped = 0
+        self._lock = _thread.allocate_lock()
         self._poll: select.poll | None = None
 
     def debug(self, text: str) -> None:
@@ -51,20 +54,34 @@ class Log:
     def _event(self, level: int, text: str) -> None:
         if level < self._least:
             return
-        if self._dropped and self._write(f"({self._dropped} lines dropped: nobody read stderr)"):
-            self._dropped = 0
-        if not self._write(text):
-            self._dropped += 1
+        with self._lock:
+            if self._dropped and self._write(f"({self._dropped} lines dropped: nobody read stderr)"):
+                self._dropped = 0
+            if not self._write(text):
+                self._dropped += 1
 
     def _write(self, text: str) -> bool:
         line = f"[Server] {text.translate(_CONTROL)}".encode("utf-8", "backslashreplace")
         try:
             if self._poll is None:
-                self._poll = select.poll()
-                self._poll.register(self._descriptor, select.POLLOUT)
+                self._poll = self._opened()
             if not self._poll.poll(0):
                 return False
             os.write(self._descriptor, line[: LINE_BYTES_MAX - 1] + b"\n")
+        except BlockingIOError:
+            return False
         except OSError:  # stderr is closed: there is nobody to tell
             return True
         return True
+
+    def _opened(self) -> select.poll:
+        """A pipe gets a description of our own that never blocks: others write to it too, between poll and write."""
+        if stat.S_ISFIFO(os.fstat(self._descriptor).st_mode):
+            try:
+                flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
+                self._descriptor = os.open(f"/proc/self/fd/{self._descriptor}", flags)
+            except OSError:  # another user's pipe, or no /proc
+                pass
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return poll

@@ -12,6 +12,9 @@ OVERSIZE = b"(a line longer than FRAME_BYTES_MAX)"
 
 BOM = b"\xef\xbb\xbf"
 
+PART_BYTES_MIN = 4096
+"""Shorter parts of a line are joined as they come: 32 MiB in reads of two bytes would cost 800 MB as objects."""
+
 
 class LineFramer:
     """Cuts a byte stream into lines. Remembers how far it searched: a 10 MiB line costs one pass, not 160."""
@@ -30,7 +33,8 @@ class LineFramer:
         A line that passes the bound appears once, as OVERSIZE, as soon as it does.
         Source: MCP basic/transports, stdio ("Messages are delimited by newlines").
         """
-        if not self._parts and not self._skipping and chunk.find(b"\n") == len(chunk) - 1 and len(chunk) > 3:
+        end = len(chunk) - 1
+        if 0 <= end < self.frame_bytes_max and chunk.find(b"\n") == end and not self._parts and not self._skipping:
             return [chunk] if chunk[0] == 0x7B else self._clean([chunk])
         lines = chunk.split(b"\n")
         rest = lines.pop()
@@ -41,8 +45,7 @@ class LineFramer:
                 continue
             frames.append(self._with_parts(line))
         if rest and not self._skipping:
-            self._parts.append(rest)
-            self._parts_bytes += len(rest)
+            self._keep(rest)
             if self._parts_bytes > self.frame_bytes_max:
                 self._drop_parts()
                 self._skipping = True
@@ -50,10 +53,17 @@ class LineFramer:
         return self._clean(frames)
 
     def rest(self) -> bytes:
-        """What stands after the last newline; to be asked once, at the end of input."""
-        rest = b"".join(self._parts)
+        """What stands after the last newline, b"" for nothing or blanks; to be asked once, at the end of input."""
+        frames = self._clean([b"".join(self._parts)])
         self._drop_parts()
-        return rest
+        return frames[0] if frames else b""
+
+    def _keep(self, part: bytes) -> None:
+        if self._parts and len(self._parts[-1]) < PART_BYTES_MIN:
+            self._parts[-1] += part
+        else:
+            self._parts.append(part)
+        self._parts_bytes += len(part)
 
     def _with_parts(self, line: bytes) -> bytes:
         if self._parts:
@@ -69,4 +79,5 @@ class LineFramer:
     @staticmethod
     def _clean(frames: list[bytes]) -> list[bytes]:
         """Without byte order marks and blank lines, which some clients send."""
-        return [frame.removeprefix(BOM) for frame in frames if not frame.isspace() and frame not in (b"", BOM)]
+        bare = [frame.removeprefix(BOM) for frame in frames]
+        return [frame for frame in bare if frame and not frame.isspace()]

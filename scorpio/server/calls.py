@@ -118,7 +118,7 @@ class ServerCall(Call["Any"]):
         if least is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(least):
             return
         params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
-        self._peer.notify("notifications/message", self._server.encode(params))
+        self._peer.hint("notifications/message", self._server.encode(params))
 
     def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
         if self._running is None:
@@ -226,7 +226,7 @@ class RunningCall:
             params["total"] = total
         if message and self._meta.revision.progress_message:
             params["message"] = message
-        self._peer.notify("notifications/progress", self._server.encode(params))
+        self._peer.hint("notifications/progress", self._server.encode(params))
 
     async def _run(self) -> None:
         keep_alive = self._start_keep_alive() if self._meta.progress_token is not None else None
@@ -241,7 +241,7 @@ class RunningCall:
         finally:
             if keep_alive is not None:
                 keep_alive.cancel()
-        if self._peer.running.pop(self._request.id, None) is not None:
+        if self.live() and self._peer.running.pop(self._request.id, None) is not None:
             (self._request.answer or self._peer.write)(self._line(encode))
         if self._peer.on_idle is not None and not self._peer.running:
             self._peer.on_idle()

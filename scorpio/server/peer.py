@@ -76,6 +76,7 @@ class Peer:
         "ended",
         "last_call_s",
         "listens",
+        "offer",
         "on_idle",
         "owner",
         "running",
@@ -83,9 +84,13 @@ class Peer:
         "write",
     )
 
-    def __init__(self, write: Callable[[bytes], None], owner: str) -> None:
+    def __init__(
+        self, write: Callable[[bytes], None], owner: str, offer: Callable[[bytes], None] | None = None
+    ) -> None:
         self.write = write
         """Sends whole lines, from any thread, in order."""
+        self.offer = offer or write
+        """As `write`, for what may be lost: dropped where a client that does not read has too much queued already."""
         self.owner = owner
         """Whose tasks and callbacks this client sees."""
         self.session: Session | None = None
@@ -107,6 +112,10 @@ class Peer:
     def notify(self, method: str, params: bytes) -> None:
         self.write(encode_notification(method, params))
 
+    def hint(self, method: str, params: bytes) -> None:
+        """A notification of passing interest: progress, a log message."""
+        self.offer(encode_notification(method, params))
+
     def request(self, method: str, params: bytes, answered: Callable[[Response | None], None]) -> RequestId:
         """Send a request of ours; `answered` is called once, on the thread that reads."""
         with self._lock:
@@ -121,7 +130,7 @@ class Peer:
 
     def close(self) -> None:
         """The client is gone: nothing is sent any more, every question fails, every call is cancelled."""
-        self.write = _nowhere
+        self.write = self.offer = _nowhere
         self.fail_questions()
         self.cancel_all()
 

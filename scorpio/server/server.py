@@ -61,7 +61,7 @@ class Server:
         self.peers: set[Peer] = set()
         self.list_answers: dict[object, bytes] = {}
         """Encoded list results by (method, revision, hidden tools); dropped by `changed_list`."""
-        self._loads: Callable[[bytes], Any] = strict_json.loads
+        self._loads: Callable[[bytes], Any] = _loads_text
         self._dumps: Callable[[Any], bytes] = _encode_plain
         self._unaddressed_s = 0.0
         self._unaddressed_count = 0
@@ -197,6 +197,8 @@ class Server:
             self._unaddressed_s, self._unaddressed_count, self._unaddressed_dropped = now_s, 0, 0
         self._unaddressed_count += 1
         if self._unaddressed_count > UNADDRESSED_ERRORS_PER_S_MAX:
+            if not self._unaddressed_dropped:
+                self.log.warning("Too many broken messages at once: the next ones of this second are not answered")
             self._unaddressed_dropped += 1
             return None
         return encode_error(None, error)
@@ -224,6 +226,14 @@ class Server:
 
 def _encode_plain(value: Any) -> bytes:
     return strict_json.dumps(value).encode()
+
+
+def _loads_text(frame: bytes) -> Any:
+    """The first message's parser: refuses lone surrogates, as orjson does. Raises ValueError."""
+    value = strict_json.loads(frame)
+    if b"\\u" in frame and _has_surrogates(value):
+        raise ValueError("a lone surrogate")
+    return value
 
 
 def _only_id(frame: bytes) -> RequestId | None:

@@ -13,10 +13,19 @@ import select
 import sys
 import time
 
-from scorpio.limits import DRAIN_MS_MAX, GRACE_END_MS, QUEUED_BYTES_MAX, READ_BYTES
+from scorpio.limits import (
+    CLOSE_MS_MAX,
+    DRAIN_MS_MAX,
+    END_MS_MAX,
+    FLUSH_MS_MAX,
+    GRACE_END_MS,
+    QUEUED_BYTES_MAX,
+    READ_BYTES,
+    STALL_MS_MAX,
+)
 from scorpio.protocol.framing import LineFramer
 from scorpio.server.peer import Peer
-from scorpio.transports.wire_guard import claim
+from scorpio.transports.wire_guard import StrayText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,26 +36,24 @@ OWNER = "stdio"
 SWITCH_INTERVAL_S = 0.0005
 """5 ms by default: a busy slow lane delayed a ping by 5.4 ms; with this by 0.7 ms."""
 
-PIPE_BUF = 4096
-"""What a pipe that polls writable takes without blocking. Source: pipe(7)."""
-
-FLUSH_WAIT_S = 0.3
-"""At the end, how long a client that does not read is waited for."""
+JOINED_BYTES_MAX = 64 * 1024
+"""Answers of one read that are joined in one write; a pipe takes no more at once."""
 
 
 class Output:
-    """Lines to the client, in order, from any thread, never blocking while the wire allows it.
+    """Lines to the client, in order, from any thread, never blocking.
 
-    What does not fit now is queued; whoever can waits for the client: the reading thread in `wait_below`, else a
-    thread of its own that lives as long as the queue.
+    What does not fit now is queued and written by a thread that lives as long as the queue, or by whoever waits.
     """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._lock = _thread.allocate_lock()
-        self._queue: list[memoryview] = []
+        self._queue: list[memoryview | bytearray] = []
         self._flushing = False
         self.queued_bytes = 0
+        self.taken_bytes = 0
+        """By the client, of all that was written: grows as long as it reads."""
         self.broken = False
 
     def write(self, data: bytes) -> None:
@@ -54,61 +61,84 @@ class Output:
             if self.broken:
                 return
             if self._queue:
-                self._queue.append(memoryview(data))
-                self.queued_bytes += len(data)
+                self._append(data)
                 return
             written = self._write_some(data)
             if written < len(data) and not self.broken:
-                self._queue.append(memoryview(data)[written:])
-                self.queued_bytes += len(data) - written
+                self._append(memoryview(data)[written:])
                 if not self._flushing:
                     self._flushing = True
                     _thread.start_new_thread(self._flush, ())
 
-    def wait_below(self, bound_bytes: int, timeout_s: float | None = None) -> bool:
-        """Wait until less than `bound_bytes` is queued or the client is gone; False when the time is up first."""
-        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+    def offer(self, data: bytes) -> None:
+        """Write, unless the client does not read."""
+        if self.queued_bytes < QUEUED_BYTES_MAX:
+            self.write(data)
+
+    def wait_below(self, bound_bytes: int, end_s: float | None = None, stall_s: float = 0.0) -> bool:
+        """Wait until less than `bound_bytes` is queued or the client is gone; False when that takes too long.
+
+        Too long: past `end_s` (monotonic) and nothing was taken for `stall_s`. `end_s` None: when the client has
+        closed its end of stdin and took nothing for STALL_MS_MAX.
+        """
+        poll = select.poll()
+        poll.register(self._wire.write_fd, select.POLLOUT)
+        if end_s is None:
+            poll.register(self._wire.read_fd, 0)  # POLLHUP, also while there is input that was not read
+        taken = self.taken_bytes
         while self.queued_bytes >= bound_bytes and not self.broken:
-            if end_s is not None and time.monotonic() >= end_s:
+            if taken != self.taken_bytes and end_s is not None:
+                taken, end_s = self.taken_bytes, max(end_s, time.monotonic() + stall_s)
+            left_ms = None if end_s is None else (end_s - time.monotonic()) * 1000
+            if left_ms is not None and left_ms <= 0:
                 return False
-            self._await_writable(50)
-            with self._lock:
-                self._write_queued()
+            events = poll.poll(left_ms)
+            if end_s is None and any(descriptor == self._wire.read_fd for descriptor, _ in events):
+                poll.unregister(self._wire.read_fd)
+                stall_s = STALL_MS_MAX / 1000
+                end_s = time.monotonic() + stall_s
+            self._write_queued()
         return True
 
+    def _append(self, data: bytes | memoryview) -> None:
+        """Short lines share a buffer: 8 MiB of pings would cost 57 MB as objects."""
+        last = self._queue[-1] if self._queue else None
+        if isinstance(last, bytearray) and len(last) < JOINED_BYTES_MAX:
+            last += data
+        elif len(data) < JOINED_BYTES_MAX:
+            self._queue.append(bytearray(data))
+        else:
+            self._queue.append(memoryview(data))
+        self.queued_bytes += len(data)
+
     def _flush(self) -> None:
+        poll = select.poll()
+        poll.register(self._wire.write_fd, select.POLLOUT)
         while True:
-            self._await_writable(1000)
+            poll.poll()
+            self._write_queued()
             with self._lock:
-                self._write_queued()
                 if not self._queue or self.broken:
                     self._flushing = False
                     return
 
-    def _await_writable(self, timeout_ms: int) -> None:
-        poll = select.poll()
-        poll.register(self._wire.write_fd, select.POLLOUT)
-        poll.poll(timeout_ms)
-
     def _write_queued(self) -> None:
-        while self._queue and not self.broken:
-            first = self._queue[0]
-            written = self._write_some(first)
-            self.queued_bytes -= written
-            if written < len(first):
-                self._queue[0] = first[written:]
-                return
-            self._queue.pop(0)
+        with self._lock:
+            while self._queue and not self.broken:
+                first = self._queue[0]
+                written = self._write_some(first)
+                self.queued_bytes -= written
+                if written < len(first):
+                    self._queue[0] = first[written:]
+                    return
+                self._queue.pop(0)
 
-    def _write_some(self, data: bytes | memoryview) -> int:
-        """Bytes taken now; all of them where only a blocking write is possible. Called with the lock held."""
+    def _write_some(self, data: bytes | bytearray | memoryview) -> int:
+        """Bytes taken now. Called with the lock held."""
         total = 0
         while total < len(data):
             try:
-                rest = data[total:] if total else data
-                if self._wire.blocking and len(rest) > PIPE_BUF:
-                    rest = rest[:PIPE_BUF]
-                total += self._wire.write(rest)
+                total += self._wire.write(memoryview(data)[total:] if total else data)
             except BlockingIOError:
                 break
             except OSError:  # EPIPE and its kin: the client closed its end
@@ -116,6 +146,7 @@ class Output:
                 self.queued_bytes = 0
                 self._queue.clear()
                 break
+        self.taken_bytes += total
         return total
 
 
@@ -126,7 +157,7 @@ class StdioServer:
         self._server = server
         self._wire = wire
         self._output = Output(wire)
-        self._peer = Peer(self._output.write, OWNER)
+        self._peer = Peer(self._output.write, OWNER, self._output.offer)
         self._ending = _thread.allocate_lock()
         server.open_peer(self._peer)
 
@@ -136,15 +167,35 @@ class StdioServer:
         wakeup_fd = _catch_signals()
         _thread.start_new_thread(self._watch, (wakeup_fd,))
         framer = LineFramer()
-        self._read_first(framer)
-        server, peer, output, read_fd = self._server, self._peer, self._output, self._wire.read_fd
-        receive = server.receive
-        while not peer.ended and not output.broken:
-            if output.queued_bytes >= QUEUED_BYTES_MAX:
-                output.wait_below(QUEUED_BYTES_MAX)
-            chunk = _read(read_fd)
+        if self._read_first(framer):
+            self._read_on(framer)
+        stalled = self._output.queued_bytes >= QUEUED_BYTES_MAX
+        if not stalled:
+            self._receive_rest(framer.rest())
+        self.end(drain=not self._peer.ended and not stalled, patient=not stalled)
+
+    def _read_first(self, framer: LineFramer) -> bool:
+        """Answer the first message, then import what that did not need; False when the input ended before it."""
+        frames: list[bytes] = []
+        while not frames:
+            chunk = self._wire.read(READ_BYTES)
             if not chunk:
-                break
+                return False
+            frames = framer.feed(chunk)
+        self._receive_many(frames[:1])
+        self._server.warm()
+        self._receive_many(frames[1:])
+        return True
+
+    def _read_on(self, framer: LineFramer) -> None:
+        """Until the end of input, or until nobody is left who reads the answers."""
+        peer, output, read, receive = self._peer, self._output, self._wire.read, self._server.receive
+        while not peer.ended and not output.broken:
+            if output.queued_bytes >= QUEUED_BYTES_MAX and not output.wait_below(QUEUED_BYTES_MAX):
+                return
+            chunk = read(READ_BYTES)
+            if not chunk:
+                return
             frames = framer.feed(chunk)
             if len(frames) == 1:
                 answer = receive(frames[0], peer)
@@ -152,40 +203,32 @@ class StdioServer:
                     output.write(answer)
             elif frames:
                 self._receive_many(frames)
-        rest = framer.rest()
-        if rest and not peer.ended and not output.broken:
-            self._receive_rest(rest)
-        self.end(drain=not peer.ended)
-
-    def _read_first(self, framer: LineFramer) -> None:
-        """Answer the first message, then import what that did not need."""
-        while not self._peer.ended:
-            chunk = _read(self._wire.read_fd)
-            if not chunk:
-                self.end(drain=False)
-            frames = framer.feed(chunk)
-            if frames:
-                answer = self._server.receive(frames[0], self._peer)
-                if answer is not None:
-                    self._output.write(answer)
-                self._server.warm()
-                self._receive_many(frames[1:])
-                return
 
     def _receive_many(self, frames: list[bytes]) -> None:
         """The answers of one read leave in one write: 387 k instead of 183 k calls a second."""
-        answers = []
+        answers: list[bytes] = []
+        answers_bytes = 0
+        output = self._output
         for frame in frames:
             if self._peer.ended:
                 break
             answer = self._server.receive(frame, self._peer)
-            if answer is not None:
-                answers.append(answer)
+            if answer is None:
+                continue
+            answers.append(answer)
+            answers_bytes += len(answer)
+            if answers_bytes >= JOINED_BYTES_MAX:
+                output.write(b"".join(answers))
+                answers, answers_bytes = [], 0
+                if output.queued_bytes >= QUEUED_BYTES_MAX and not output.wait_below(QUEUED_BYTES_MAX):
+                    return
         if answers:
-            self._output.write(b"".join(answers))
+            output.write(b"".join(answers))
 
     def _receive_rest(self, rest: bytes) -> None:
         """A last message without its newline is served if it is whole; half a line is dropped."""
+        if not rest or self._output.broken:
+            return
         from scorpio.protocol import strict_json
 
         try:
@@ -194,26 +237,41 @@ class StdioServer:
             return
         self._receive_many([rest])
 
-    def end(self, *, drain: bool) -> None:
-        """Finish calls (`drain`), end commands, close state, exit 0. The first caller does it; others wait."""
+    def end(self, *, drain: bool, patient: bool = True) -> None:
+        """Finish calls (`drain`), end commands, let the client read the rest, close state, exit 0.
+
+        `patient`: as long as the client reads, however slowly. Returns never. Whoever comes second gives the first
+        END_MS_MAX: a signal ends a server that is patient with its client.
+        """
         if not self._ending.acquire(blocking=False):
-            self._ending.acquire()  # for ever: the other thread ends the process
+            time.sleep(END_MS_MAX / 1000)
+            os._exit(0)
+        try:
+            self._end(drain, patient)
+        except Exception as bug:  # noqa: BLE001 the end comes all the same
+            self._server.internal_error(bug)
+        finally:
+            os._exit(0)
+
+    def _end(self, drain: bool, patient: bool) -> None:
+        started_s = time.monotonic()
         peer = self._peer
         if drain:
             self._drain()
         from scorpio.server.subscriptions import end_listens
 
         end_listens(self._server, peer)
-        self._output.wait_below(1, FLUSH_WAIT_S)
         self._server.close_peer(peer)
         process = sys.modules.get("scorpio.process")
         if process is not None:
             process.end_all(GRACE_END_MS)
-        try:
-            self._server.close()
-        except Exception as bug:  # noqa: BLE001 the end comes all the same
-            self._server.internal_error(bug)
-        os._exit(0)
+        end_s = time.monotonic() + FLUSH_MS_MAX / 1000
+        if patient:
+            self._output.wait_below(1, max(end_s, started_s + STALL_MS_MAX / 1000), STALL_MS_MAX / 1000)
+        else:
+            self._output.wait_below(1, end_s)
+        _thread.start_new_thread(_exit_after, (CLOSE_MS_MAX / 1000,))
+        self._server.close()
 
     def _drain(self) -> None:
         """Let calls in progress finish, for a bounded time. Nobody is left to answer what they ask."""
@@ -230,23 +288,21 @@ class StdioServer:
         poll.register(wakeup_fd, select.POLLIN)
         poll.register(self._wire.write_fd, 0)  # POLLERR: no reader is left
         parent = os.getppid()
+        timeout_ms = None
         try:
             poll.register(os.pidfd_open(parent), select.POLLIN)
-            timeout_ms = None
         except (AttributeError, OSError):
-            timeout_ms = 1000
-        while True:
-            events = poll.poll(timeout_ms)
-            if events or os.getppid() != parent:
-                break
-        self.end(drain=False)
+            if parent:  # 0: in another namespace, and never seen to change
+                timeout_ms = 1000
+        while not poll.poll(timeout_ms) and os.getppid() == parent:
+            pass
+        self.end(drain=False, patient=False)
 
 
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, READ_BYTES)
-    except OSError:  # the other end of a socket was reset, or a terminal went away
-        return b""
+def _exit_after(seconds: float) -> None:
+    """For a state that hangs while it is closed, such as a file on a disk that went away."""
+    time.sleep(seconds)
+    os._exit(0)
 
 
 def _catch_signals() -> int:
@@ -262,6 +318,7 @@ def _noticed(number: int, frame: object) -> None:
     """The byte on the wake-up descriptor says it all."""
 
 
-def serve(server: Server) -> None:
-    """Serve the client on fd 0 and 1; does not return."""
-    StdioServer(server, claim()).serve()
+def serve(server: Server, wire: Wire) -> None:
+    """Serve the client at the other end of `wire`; does not return."""
+    sys.stdout = sys.stderr = StrayText(server.log)
+    StdioServer(server, wire).serve()
