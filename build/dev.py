@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
     if catalog(options) != 0:
         return 1
     executable = _install(_frozen(), _home())
-    _part("build/demo.py", "run")
     import demo
 
     try:
@@ -60,7 +59,6 @@ def new_tool(options: argparse.Namespace) -> int:
 
 
 def catalog(options: argparse.Namespace) -> int:
-    _part("build/compile_catalog.py", options.verb)
     import compile_catalog
 
     return compile_catalog.main([])
@@ -95,12 +93,13 @@ def test(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    _part("benchmarks/run.py", "bench")
+    if not (ROOT / "benchmarks" / "run.py").is_file():
+        raise Stop("bench needs benchmarks/run.py, which is not in this checkout.")
     return _call([sys.executable, "benchmarks/run.py", *options.rest])
 
 
 def fuzz(options: argparse.Namespace) -> int:
-    profile = ("-m", "hypothesis", "--hypothesis-profile=fuzz")
+    profile = ("-n", "2", "-m", "hypothesis", "--hypothesis-profile=fuzz", "--timeout=0")
     return _repeat(options, lambda: (*profile, f"--hypothesis-seed={random.randrange(2**32)}"))
 
 
@@ -116,7 +115,6 @@ def freeze(options: argparse.Namespace) -> int:
 
 
 def wheel(options: argparse.Namespace) -> int:
-    _part("build/wheel_hook.py", "wheel")
     _frozen()
     return _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
 
@@ -197,14 +195,8 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _part(path: str, verb: str) -> None:
-    if not (ROOT / path).is_file():
-        raise Stop(f"{verb} needs {path}, which is not in this checkout.")
-
-
 def _frozen() -> Path:
     """dist/scorpio, built now if its inputs changed."""
-    _part("build/freeze.py", "building the executable")
     machine.require(machine.BUILD_NEEDS)
     import freeze
 

@@ -32,20 +32,20 @@ class Need(NamedTuple):
     present: Callable[[], bool]
 
 
-def _program(name: str) -> Callable[[], bool]:
-    return lambda: shutil.which(name) is not None
-
-
 def compiler() -> str:
     """The C compiler that builds the launcher."""
     return os.environ.get("CC") or "cc"
+
+
+def _program(name: str) -> Callable[[], bool]:
+    return lambda: shutil.which(name) is not None
 
 
 def _compiles_with_zlib() -> bool:
     """A whole program, because libc6-dev and zlib1g-dev hold the files that only linking asks for."""
     SCRATCH.mkdir(exist_ok=True)
     source = "#include <stdio.h>\n#include <zlib.h>\nint main(void) { return puts(zlibVersion()) < 0; }\n"
-    command = [compiler(), "-x", "c", "-", "-o", str(SCRATCH / "probe"), "-lz"]
+    command = [compiler(), "-x", "c", "-", "-o", str(SCRATCH / "probe"), "-static", "-lz"]
     return subprocess.run(command, input=source, text=True, capture_output=True, check=False).returncode == 0
 
 
@@ -70,14 +70,14 @@ VENV_NEEDS = (
 )
 
 BUILD_NEEDS = (
-    Need("a C compiler", "build/launcher is C", ("gcc", "libc6-dev"), lambda: shutil.which(compiler()) is not None),
+    Need("a C compiler", "build/launcher is C", ("gcc", "libc6-dev"), _program(compiler())),
     Need("the C library's and zlib's headers", "the launcher unpacks with zlib", ("libc6-dev", "zlib1g-dev"),
          _compiles_with_zlib),
     Need("objdump and strip", "PyInstaller reads and strips libraries", ("binutils",), _program("objdump")),
     Need(
         f"Python's shared library ({sysconfig.get_config_var('INSTSONAME')})",
         "the executable holds it; a Python built by hand needs --enable-shared",
-        (f"libpython3.{sys.version_info.minor}",),
+        (f"libpython3.{sys.version_info.minor}-dev",),
         _python_library_loads,
     ),
     Need(

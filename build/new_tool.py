@@ -12,14 +12,15 @@ HANDLER = '''"""{name}: say in one line what the tool does, then what it refuses
 
 from __future__ import annotations
 
-from scorpio.tool import Call, ToolFailure, ToolResult, text
+from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tools.{toolset}._catalog import {arguments}
+    from scorpio.tool import Call, ToolResult
+    from tools.{toolset}._catalog import {arguments}{state_import}
 
 
-def handle(arguments: {arguments}, call: Call[object]) -> ToolResult:
+def handle(arguments: {arguments}, call: Call[{state}]) -> ToolResult:
     value = arguments["text"]
     if not value:
         raise ToolFailure("/text is empty. Give at least one character.")
@@ -44,7 +45,7 @@ def create(root: Path, toolset: str, name: str, *, new_toolset: bool = False) ->
     if folder.exists():
         raise Refused(f"{folder.relative_to(root)} exists. Choose another name, or edit what is there.")
     folder.mkdir()
-    for file_name, content in _files(toolset, name, folder.name).items():
+    for file_name, content in _files(home, name, folder.name).items():
         (folder / file_name).write_text(content, "utf-8")
     place = folder.relative_to(root).as_posix()
     return [
@@ -68,7 +69,18 @@ def _make_toolset(home: Path, wanted: bool) -> None:
     (home / "__init__.py").write_text(f'"""The {home.name} toolset."""\n', "utf-8")
 
 
-def _files(toolset: str, name: str, folder: str) -> dict[str, str]:
+def _state_class(home: Path) -> str:
+    """The class that the toolset's `open_state` returns; `None` for a toolset without state."""
+    path = home / "state.py"
+    if not path.is_file():
+        return "None"
+    found = re.search(r"def open_state\(.*?\) -> (\w+):", path.read_text("utf-8"), re.DOTALL)
+    return found[1] if found else "object"
+
+
+def _files(home: Path, name: str, folder: str) -> dict[str, str]:
+    state = _state_class(home)
+    state_import = "" if state in ("None", "object") else f"\n    from tools.{home.name}.state import {state}"
     words = folder.replace("_", " ")
     arguments = "".join(word.capitalize() for word in folder.split("_")) + "Arguments"
     descriptor = {
@@ -98,6 +110,8 @@ def _files(toolset: str, name: str, folder: str) -> dict[str, str]:
     return {
         "__init__.py": "",
         "tool.json": json.dumps(descriptor, indent=2) + "\n",
-        "handler.py": HANDLER.format(name=name, toolset=toolset, arguments=arguments),
+        "handler.py": HANDLER.format(
+            name=name, toolset=home.name, arguments=arguments, state=state, state_import=state_import
+        ),
         "cases.json": json.dumps(cases, indent=2) + "\n",
     }
