@@ -47,12 +47,14 @@ class FreezeFailure(Stop):
     """The executable cannot be made: one sentence saying what is missing and where."""
 
 
-def run(command: list[str], **options: object) -> str:
-    """stdout of `command`. Raises FreezeFailure with its last words."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+def run(command: list[str], environment: dict[str, str] | None = None) -> str:
+    """What `command` wrote, stdout and stderr as they came. Raises FreezeFailure with its last words."""
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=environment
+    )
     if result.returncode != 0:
-        raise FreezeFailure(f"{command[0]} ended with {result.returncode}:\n{result.stderr[-3000:]}")
-    return str(result.stdout)
+        raise FreezeFailure(f"{command[0]} ended with {result.returncode}:\n{result.stdout[-3000:]}")
+    return result.stdout
 
 
 # What the executable depends on
@@ -61,9 +63,10 @@ def run(command: list[str], **options: object) -> str:
 def inputs_hash(root: Path) -> str:
     """SHA-256 (hex) of all that decides the executable's bytes: sources, pins, Python, PyInstaller."""
     digest = hashlib.sha256(f"{sys.version} {metadata.version('pyinstaller')}".encode())
-    for base, pattern in ((root, "scorpio/**/*"), (root, "tools/**/*"), (ROOT, "build/**/*"), (ROOT, "requirements*")):
+    ours = ("build/freeze.py", "build/scorpio.spec", "build/launcher/*", "requirements*.txt")
+    for base, pattern in ((root, "scorpio/**/*"), (root, "tools/**/*"), *((ROOT, each) for each in ours)):
         for path in sorted(base.glob(pattern)):
-            if path.is_file() and path.suffix != ".pyc" and path != ROOT / "build" / "README.md":
+            if path.is_file() and path.suffix != ".pyc":
                 digest.update(f"{path.relative_to(base).as_posix()}\0".encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
@@ -83,7 +86,9 @@ def collect(root: Path) -> Path:
     places = ["--distpath", str(CACHE), "--workpath", str(CACHE / "work")]
     spec = str(ROOT / "build" / "scorpio.spec")
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean", *places, spec, "--", str(root)]
-    run(command, env=environment)
+    absent = re.findall(r"Hidden import '(.+)' not found", run(command, environment))
+    if absent:
+        raise FreezeFailure(f"PyInstaller cannot import {', '.join(absent)}. Is the venv that of requirements.txt?")
     return CACHE / "collected" / "_internal"
 
 
@@ -100,7 +105,7 @@ def assemble(collected: Path, folder: Path) -> None:
     for empty in library.glob("python3*"):
         shutil.rmtree(empty)
     if not (library / "scorpio" / "__main__.pyc").is_file():
-        raise FreezeFailure("PyInstaller did not collect scorpio/__main__.py.")
+        raise FreezeFailure("PyInstaller did not collect scorpio/__main__.py, with which the program starts.")
 
 
 def refuse_missing(folder: Path) -> None:
@@ -108,7 +113,7 @@ def refuse_missing(folder: Path) -> None:
     environment = os.environ | {"LD_LIBRARY_PATH": str(folder / "lib")}
     programs = [path for path in sorted(folder.rglob("*")) if path.is_file() and ".so" in path.name]
     with ThreadPoolExecutor() as pool:
-        outputs = list(pool.map(lambda path: run(["ldd", str(path)], env=environment), programs))
+        outputs = list(pool.map(lambda path: run(["ldd", str(path)], environment), programs))
     for program, output in zip(programs, outputs, strict=True):
         for line in output.splitlines():
             name, _, found = line.strip().partition(" => ")
@@ -262,13 +267,18 @@ def freeze(root: Path = ROOT, out: Path = ROOT / "dist" / "scorpio", force: bool
     """
     if sys.platform != "linux":
         raise FreezeFailure(f"The launcher is for Linux only, and this is {sys.platform}.")
+    import fcntl  # not on Windows, where this module must still be importable
+
     note = out.with_name(out.name + ".json")
     inputs = inputs_hash(root)
-    if not force and out.is_file() and note.is_file() and json.loads(note.read_bytes()).get("inputs") == inputs:
-        return out
-    note.unlink(missing_ok=True)
-    made = build(root, out) | {"inputs": inputs}
-    note.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", "utf-8")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second build waits, and then finds the work done
+        if not force and out.is_file() and note.is_file() and json.loads(note.read_bytes()).get("inputs") == inputs:
+            return out
+        note.unlink(missing_ok=True)
+        made = build(root, out) | {"inputs": inputs}
+        note.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", "utf-8")
     return out
 
 

@@ -24,17 +24,30 @@ static int find_directory(char directory[PATH_MAX])
     return 0;
 }
 
-/* Takes out what the launcher put in front: the loader has read it, and children must not inherit it. */
-static void restore_library_path(const char *libraries)
+/* Takes out what was put in front for the loader, which has read it: children must not inherit it. -1 when it is not
+ * there. */
+static int restore_library_path(const char *libraries)
 {
     const char *path = getenv("LD_LIBRARY_PATH");
     size_t length = strlen(libraries);
     if (path == NULL || strncmp(path, libraries, length) != 0)
-        return;
+        return -1;
     if (path[length] == '\0')
-        unsetenv("LD_LIBRARY_PATH");
-    else if (path[length] == ':')
-        setenv("LD_LIBRARY_PATH", path + length + 1, 1);
+        return unsetenv("LD_LIBRARY_PATH");
+    return path[length] == ':' ? setenv("LD_LIBRARY_PATH", path + length + 1, 1) : -1;
+}
+
+/* Started by its own path (sys.executable) and not by the launcher: once more, with the libraries in the path. */
+static int start_again(const char *libraries, const char *program, char **argv)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    char *wanted = malloc(strlen(libraries) + (path ? strlen(path) : 0) + 2);
+    if (wanted == NULL)
+        return -1;
+    sprintf(wanted, "%s%s%s", libraries, path ? ":" : "", path ? path : "");
+    if (setenv("LD_LIBRARY_PATH", wanted, 1) == 0)
+        execv(program, argv);
+    return -1;
 }
 
 /* The descriptor whose lock keeps these files from being removed stays with this process alone. */
@@ -113,7 +126,10 @@ int main(int argc, char **argv)
     }
     snprintf(libraries, sizeof libraries, "%s/lib", directory);
     snprintf(program, sizeof program, "%s/scorpio", directory);
-    restore_library_path(libraries);
+    if (restore_library_path(libraries) < 0 && start_again(libraries, program, argv) < 0) {
+        fprintf(stderr, "scorpio: It cannot start: %s cannot be executed.\n", program);
+        return 1;
+    }
     keep_lock_private();
     PyStatus status = start_python(directory, libraries, program, argc, argv);
     if (PyStatus_Exception(status))
