@@ -42,7 +42,8 @@ class Feature:
         self.module = f"tools.{folder.parent.name}.{folder.name}.handler"
         self.slow, self.completes, self.faults = _handler_shape(folder / "handler.py")
         if self.kind == "tool":
-            self.faults += schema_rules.faults(self.descriptor, folder.name)
+            insisted = frozenset(self.options.get("root_composition", ()))
+            self.faults += schema_rules.faults(self.descriptor, folder.name, root_composition=insisted)
 
     @property
     def name(self) -> str:

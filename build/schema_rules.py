@@ -40,8 +40,12 @@ def folder_name(tool: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").lower()
 
 
-def faults(descriptor: dict[str, Any], folder: str) -> list[str]:
-    """What is wrong with a `tool.json`; empty when nothing is."""
+def faults(descriptor: dict[str, Any], folder: str, *, root_composition: frozenset[str] = frozenset()) -> list[str]:
+    """What is wrong with a `tool.json`; empty when nothing is.
+
+    `root_composition` names what of anyOf, oneOf and allOf the root may have all the same. They are checked like
+    every other keyword; but a client that refuses them there has no use for this tool.
+    """
     name = descriptor.get("name", "")
     found = []
     if not TOOL_NAME.fullmatch(name):
@@ -54,7 +58,14 @@ def faults(descriptor: dict[str, Any], folder: str) -> list[str]:
     schema = descriptor.get("inputSchema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return [*found, 'inputSchema must be an object schema ({"type": "object", …})']
-    found += [f"a root {keyword} is refused by some clients" for keyword in SUBSCHEMA_LISTS if keyword in schema]
+    found += [
+        f'a root {keyword} is refused by some clients; "x-scorpio": {{"root_composition": ["{keyword}"]}} insists on it'
+        for keyword in SUBSCHEMA_LISTS
+        if keyword in schema and keyword not in root_composition
+    ]
+    found += [
+        f"x-scorpio insists on a root {keyword} that is not there" for keyword in root_composition - schema.keys()
+    ]
     return found + schema_faults(schema)
 
 

@@ -133,6 +133,14 @@ class Call(_Stateful[State]):
         """`notifications/message` to this client, if it asked for this level. Levels are RFC 5424's names."""
         raise NotImplementedError
 
+    def changed_list(self, kind: str) -> None:
+        """Tell every client that asked to hear of it that the list of `tools`, `prompts` or `resources` has changed."""
+        raise NotImplementedError
+
+    def changed_resource(self, uri: str) -> None:
+        """Tell every client that subscribed to `uri` that it has changed."""
+        raise NotImplementedError
+
     def ask(self, key: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The client's answer to one question; see `ask_all`."""
         return self.ask_all({key: (method, params)})[key]

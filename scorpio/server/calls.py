@@ -12,6 +12,7 @@ from scorpio.limits import ASK_ROUNDS_MAX, PROGRESS_EVERY_S, ROOTS_WAIT_S, RUNNI
 from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError
 from scorpio.protocol.messages import encode_error, encode_result
 from scorpio.protocol.meta import LOG_LEVELS, has_capability
+from scorpio.server import subscriptions
 from scorpio.server.request_state import digest
 from scorpio.tool import Call, InputRequired, ToolFailure
 
@@ -119,6 +120,12 @@ class ServerCall(Call["Any"]):
             return
         params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
         self._peer.hint("notifications/message", self._server.encode(params))
+
+    def changed_list(self, kind: str) -> None:
+        subscriptions.changed_list(self._server, kind)
+
+    def changed_resource(self, uri: str) -> None:
+        subscriptions.changed_resource(self._server, uri)
 
     def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
         if self._running is None:

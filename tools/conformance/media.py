@@ -1,0 +1,8 @@
+"""The smallest image and sound that players accept, as base64."""
+
+from __future__ import annotations
+
+RED_PIXEL_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC"
+
+SILENCE_WAV = "UklGRjQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YRAAAACAgICAgICAgICAgICAgICA"
+"""16 samples of 8 bit at 8 kHz."""
