@@ -93,8 +93,7 @@ def test(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    if not (ROOT / "benchmarks" / "run.py").is_file():
-        raise Stop("bench needs benchmarks/run.py, which is not in this checkout.")
+    _need_file("benchmarks/run.py", "bench")
     return _call([sys.executable, "benchmarks/run.py", *options.rest])
 
 
@@ -115,6 +114,7 @@ def freeze(options: argparse.Namespace) -> int:
 
 
 def wheel(options: argparse.Namespace) -> int:
+    _need_file("build/wheel_hook.py", "wheel")
     _frozen()
     return _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
 
@@ -193,6 +193,11 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         parser.error(f"{options.verb} takes nothing after --")
     options.rest = rest
     return options
+
+
+def _need_file(path: str, verb: str) -> None:
+    if not (ROOT / path).is_file():
+        raise Stop(f"{verb} needs {path}, which is not in this checkout.")
 
 
 def _frozen() -> Path:

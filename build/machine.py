@@ -140,6 +140,15 @@ def python_is_new_enough() -> str:
     """Empty, or the sentence that says which Python to use."""
     if tuple(sys.version_info) >= (3, 11):
         return ""
-    newer = [name for minor in range(14, 10, -1) if shutil.which(name := f"python3.{minor}")]
-    advice = f"{newer[0]} is here: run {newer[0]} build/dev.py …" if newer else "Install Python 3.11 or newer."
+    newer = [name for name in (f"python3.{minor}" for minor in range(14, 10, -1)) if _runs(name)]
+    advice = (
+        f"{newer[0]} is here: run {newer[0]} build/dev.py" if newer else "Install a newer one, with its venv module."
+    )
     return f"scorpio is built with Python 3.11 or newer, and this is {sys.version.split()[0]}. {advice}"
+
+
+def _runs(python: str) -> bool:
+    """False for the shims of version switchers too, which are there and refuse."""
+    if shutil.which(python) is None:
+        return False
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
