@@ -96,7 +96,7 @@ class Job:
         quoted = b"'" + os.fsencode(self.command_path).replace(b"'", b"'\\''") + b"'"
         if os.path.basename(self.shell) == "bash":
             return b'eval "$(<%b)"' % quoted
-        return b'eval "$(cat %b || /bin/cat %b)"' % (quoted, quoted)  # the command may run with any PATH
+        return b'eval "$(/bin/cat %b 2>/dev/null || cat %b)"' % (quoted, quoted)  # PATH may be useless
 
     def discard(self) -> None:
         """Deletes the file of a long command. The supervisor does it when the shell ended."""

@@ -321,7 +321,11 @@ async def spawn(
         raise SpawnFailure(explain(error.errno or 0)) from None
     try:
         started = _live.start(job, env, survive)
-        await started.start()
+        try:
+            await started.start()
+        except asyncio.CancelledError:
+            started.ask_to_terminate(0)
+            raise
     except OSError as error:
         job.discard()
         raise SpawnFailure(explain(error.errno or 0)) from None
@@ -346,14 +350,13 @@ def end_all(grace_ms: int) -> None:
         command.ask_to_terminate(grace_ms)
     while ending and (left_ms := (deadline - time.monotonic()) * 1000) > 0:
         with _live.lock:
-            files = {command.control.fileno(): command for command in ending if command.control.fileno() >= 0}
-        ended = select.poll()
+            files = [file for command in ending if (file := command.control.fileno()) >= 0]
+        hung_up = select.poll()
         for file in files:
-            ended.register(file, 0)  # hang-up is told unasked; what is to read belongs to the event loop
-        hung_up = {file for file, _ in ended.poll(min(left_ms, 20.0))}
-        ending = [command for file, command in files.items() if file not in hung_up]
-        for file in hung_up:
-            _reaped(files[file].supervisor_pid)
+            hung_up.register(file, 0)  # hang-up is told unasked; what is to read belongs to the event loop
+        if not files or hung_up.poll(left_ms):
+            ending = [command for command in ending if not _reaped(command.supervisor_pid)]
+            time.sleep(0.001)  # the socket closes a moment before the process ends
 
 
 def read_status(path: str) -> tuple[Exit, float] | None:

@@ -30,7 +30,7 @@ def survivors_of(supervisor_pid: int, parent_pid: int = 0) -> list[tuple[int, st
     children: dict[int, list[tuple[int, str, str]]] = {}
     for pid, name, state, father, _ in _processes(os.listdir("/proc") if os.path.isdir("/proc/self") else []):
         children.setdefault(father, []).append((pid, name, state))
-    found, todo = [], [supervisor_pid, parent_pid]
+    found, todo = [], [pid for pid in (supervisor_pid, parent_pid) if pid]
     while todo:
         father = todo.pop()
         for pid, name, state in children.pop(father, []):

@@ -80,7 +80,7 @@ static enum state state;
 static int stuck_told;
 static long long kill_at, kill_again_at, stuck_at, settle_at, log_check_at; /* monotonic ms; 0: not set */
 static long kill_again_ms, log_bytes, log_check_ms;
-static struct { int error; const char *what; } failure;
+static volatile struct { int error; const char *what; } failure; /* written by the shell's process, in shared memory */
 
 /* -- what is said to the server */
 
@@ -338,7 +338,7 @@ static void fail(long error, const char *what) {
 
 /* The shell's process until exec; shares the parent's memory, has its own descriptors. */
 static void become_program(void) {
-    unsigned long none = 0;
+    unsigned long none = 0, plain[4] = {0}; /* struct sigaction of the kernel: SIG_DFL */
     long error, file;
     shared->shell_pid = (int)CALL0(getpid);
     CALL0(setsid);
@@ -352,6 +352,7 @@ static void become_program(void) {
     CALL3(dup3, file, 0, 0);
     error = CALL1(chdir, job.cwd);
     if (error < 0) fail(error, "cwd");
+    for (long signal = 32; signal <= 33; signal++) CALL4(rt_sigaction, signal, plain, 0, 8); /* glibc ignores them */
     CALL4(rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
     fail(CALL3(execve, job.program, job.argv, environment), "program");
 }

@@ -1,0 +1,169 @@
+"""When the server ends, whichever way, its commands end; those that shall survive it can be found and ended later."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scorpio import process
+from tests.process.commands import ROOT, living, wait_until
+
+SERVER = """
+import asyncio, json, os, sys, threading, time
+from scorpio import process
+
+async def main():
+    for order in json.load(open(sys.argv[1])):
+        command = await process.spawn(env=process.command_environment(os.environ), output_bytes_max=0, **order)
+        print(command.supervisor_pid, command.pid, flush=True)
+    if sys.argv[2] == "hang":
+        threading.Thread(target=end, daemon=True).start()
+        time.sleep(1000)
+    await asyncio.sleep(1000)
+
+def end():
+    process.end_all(300)
+    print("ended", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+
+asyncio.run(main())
+"""
+
+
+class Server:
+    """A process that runs commands through the process layer until it is killed."""
+
+    def __init__(self, directory: Path, orders: list[dict[str, Any]], mode: str) -> None:
+        for index, order in enumerate(orders):
+            order.update(cwd="/", log_path=f"{directory}/log{index}", status_path=f"{directory}/status{index}")
+        (directory / "orders").write_text(json.dumps(orders))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SERVER, f"{directory}/orders", mode],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.said = self.process.stdout
+        self.pids = [tuple(map(int, self.said.readline().split())) for _ in orders]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def serve(supervisor: str, tmp_path: Path) -> Iterator[Any]:
+    servers: list[Server] = []
+
+    def start(*orders: dict[str, Any], mode: str = "wait") -> Server:
+        servers.append(Server(tmp_path, list(orders), mode))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill()
+        for guard, _ in server.pids:
+            if _is_guard(guard):
+                os.kill(guard, signal.SIGTERM)
+
+
+def _is_guard(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text() == "command-guard\n"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sleep {tag}",
+        "setsid sleep {tag} & sleep 9000",
+        "trap '' TERM; setsid sleep {tag} & sleep 9000",
+        "(setsid nohup sleep {tag} >/dev/null 2>&1 &)",
+        "kill -9 $PPID; sleep {tag}",
+    ],
+)
+def test_killed_server_leaves_nothing(serve: Any, tag: str, tmp_path: Path, command: str) -> None:
+    server = serve({"command": command.format(tag=tag)})
+    assert wait_until(lambda: living(tag))
+    server.kill()
+    assert wait_until(lambda: not living(tag))
+    assert wait_until(lambda: not _is_guard(server.pids[0][0]))
+
+
+def test_killed_servers_command_has_a_status_that_says_so(serve: Any, tag: str, tmp_path: Path) -> None:
+    server = serve({"command": f"sleep {tag}"})
+    assert wait_until(lambda: living(tag))
+    server.kill()
+    assert wait_until(lambda: process.read_status(f"{tmp_path}/status0"))
+    told = process.read_status(f"{tmp_path}/status0")
+    assert told is not None
+    assert (told[0].signal, told[0].reason) == (signal.SIGTERM, "server")
+
+
+def test_file_of_a_long_command_goes_with_a_killed_server(serve: Any, tag: str, tmp_path: Path) -> None:
+    server = serve({"command": ": " + "x" * 200_000 + f"; sleep {tag}"})
+    assert wait_until(lambda: living(tag))
+    assert len(list(tmp_path.glob("*.command"))) == 1
+    server.kill()
+    assert wait_until(lambda: not list(tmp_path.glob("*.command")))
+
+
+def test_surviving_command_ends_by_itself_and_says_how(serve: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    server = serve({"command": f"read < {tmp_path}/gate; echo went on; exit 9", "survive": True})
+    server.kill()
+    guard, shell = server.pids[0]
+    assert process.read_status(f"{tmp_path}/status0") is None
+    assert process.survivors_of(guard) == [(shell, "bash")]
+    (tmp_path / "gate").write_text("\n")
+    assert wait_until(lambda: process.read_status(f"{tmp_path}/status0"))
+    told = process.read_status(f"{tmp_path}/status0")
+    assert told is not None
+    assert (told[0].code, told[0].reason) == (9, "")
+    assert (tmp_path / "log0").read_text() == "went on\n"
+    assert wait_until(lambda: not _is_guard(guard))
+
+
+def test_surviving_command_ends_by_sigterm_to_its_guard(serve: Any, tag: str, tmp_path: Path) -> None:
+    server = serve({"command": f"trap '' TERM; setsid sleep {tag} & sleep 9000", "survive": True})
+    server.kill()
+    assert wait_until(lambda: living(tag))
+    os.kill(server.pids[0][0], signal.SIGTERM)
+    assert wait_until(lambda: process.read_status(f"{tmp_path}/status0"))
+    assert wait_until(lambda: not living(tag) and not _is_guard(server.pids[0][0]))
+    told = process.read_status(f"{tmp_path}/status0")
+    assert told is not None
+    assert told[0].signal == signal.SIGKILL
+
+
+def test_end_all_ends_what_does_not_survive_while_the_event_loop_hangs(serve: Any, tag: str) -> None:
+    server = serve(
+        {"command": f"trap '' TERM; setsid sleep {tag} & sleep {tag}"},
+        {"command": f"sleep 1{tag}", "survive": True},
+        {"command": f"sleep {tag}"},
+        mode="hang",
+    )
+    assert server.said.readline() == "ended\n"
+    assert living(tag) == []
+    assert living(f"1{tag}") != []
+    assert not any(_is_guard(server.pids[index][0]) for index in (0, 2))
+
+
+def test_killed_server_with_many_commands_leaves_nothing(serve: Any, tag: str) -> None:
+    server = serve(*({"command": f"setsid sleep {tag} & sleep {tag}"} for _ in range(20)))
+    assert wait_until(lambda: len(living(tag)) == 40)
+    server.kill()
+    assert wait_until(lambda: not living(tag))
