@@ -109,9 +109,11 @@ def show(executable: Path) -> None:
         status = client.close()
     finally:
         client.stop()
-    print(f"\nEnd of input: the server ended with exit status {status}.")
+    if status != 0:
+        raise DemoFailure(f"The server ended with exit status {status}, not 0, at the end of its input.")
+    print("\nEnd of input: the server ended, exit status 0.")
     print("\nTo use it, give your client this:\n")
-    print(json.dumps({"mcpServers": {"scorpio": {"command": str(executable)}}}, indent=2))
+    print(json.dumps({"mcpServers": {"scorpio": {"command": str(executable), "args": []}}}, indent=2))
 
 
 def _handshake(client: StdioClient, began: float) -> None:
