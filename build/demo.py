@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -136,7 +137,7 @@ def _tool_table(client: StdioClient) -> set[str]:
     width = max((len(tool["name"]) for tool in tools), default=0)
     for tool in tools:
         first_sentence = re.split(r"(?<=\.)\s", tool.get("description", ""), maxsplit=1)[0]
-        print(f"{INDENT}{tool['name']:<{width}}  {first_sentence[:90]}")
+        print(f"{INDENT}{tool['name']:<{width}}  {textwrap.shorten(first_sentence, 90, placeholder=" …")}")
     return {tool["name"] for tool in tools}
 
 
