@@ -137,7 +137,7 @@ def _tool_table(client: StdioClient) -> set[str]:
     width = max((len(tool["name"]) for tool in tools), default=0)
     for tool in tools:
         first_sentence = re.split(r"(?<=\.)\s", tool.get("description", ""), maxsplit=1)[0]
-        print(f"{INDENT}{tool['name']:<{width}}  {textwrap.shorten(first_sentence, 90, placeholder=" …")}")
+        print(f"{INDENT}{tool['name']:<{width}}  {textwrap.shorten(first_sentence, 90, placeholder=' …')}")
     return {tool["name"] for tool in tools}
 
 
