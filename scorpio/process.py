@@ -17,7 +17,7 @@ import time
 
 from scorpio.command_environment import BARE_PATH, command_environment
 from scorpio.command_job import Job, SpawnFailure, explain
-from scorpio.limits import KILL_STUCK_MS
+from scorpio.limits import KILL_STUCK_MS, SPARE_AFTER_MS
 from scorpio.process_table import process_start, survivors_of
 
 TYPE_CHECKING = False
@@ -178,6 +178,7 @@ class Command:
             case ["started", pid, parent_pid]:
                 self.pid, self._parent_pid = int(pid), int(parent_pid)
                 self._answer("")
+                self._loop.call_later(SPARE_AFTER_MS / 1000, _live.prepare)
             case ["failed", number, what]:
                 self._answer(self._job.refusal(int(number), what))
             case ["exited", *how]:
@@ -232,39 +233,82 @@ class _LiveCommands:
     so that no thread writes to a descriptor that has become somebody else's.
     """
 
-    __slots__ = ("commands", "lock", "login_path", "program", "program_name")
+    __slots__ = ("commands", "lock", "login_path", "program", "program_name", "spare", "unreaped")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.commands: list[Command] = []
+        self.spare: tuple[socket.socket, int, str] | None = None
+        """Control, pid and SCORPIO_SUPERVISOR of a supervisor that waits for its job."""
+        self.unreaped: list[int] = []
         self.program = ""
         self.program_name = ""
         self.login_path = ""
 
-    def start(self, job: Job, env: Mapping[str, str], survive: bool) -> Command:
+    def start(self, job: Job, survive: bool) -> Command:
+        """Raises SpawnFailure, OSError."""
         with self.lock:
-            path, argv = self.supervisor()
-            ours, theirs = socket.socketpair()
-            try:
-                ours.setblocking(False)
-                sent = ours.send(job.packed)  # first, so that the supervisor never waits for it
-                to_stdin = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-                pid = os.posix_spawn(path, argv, env, file_actions=to_stdin, setsigmask=SIGNALS, setsigdef=SIGNALS)
-            except BaseException:
-                ours.close()
-                raise
-            finally:
-                theirs.close()
-            command = Command(job, job.packed[sent:], ours, pid, survive)
+            control, pid, sent = self.from_spare(job.packed) or self.supervise(job.packed)
+            command = Command(job, job.packed[sent:], control, pid, survive)
             self.commands.append(command)
         return command
 
-    def supervisor(self) -> tuple[str, list[str]]:
-        """Path and arguments. Raises SpawnFailure, OSError."""
+    def prepare(self) -> None:
+        """Starts the next command's supervisor ahead.
+
+        With it `bash -c true` takes 1.0 to 1.15 times as long as without any supervisor, else 1.3 times; on a machine
+        so busy that every new process waits for its turn, half of what it takes else.
+        """
+        with self.lock:
+            if not self.spare:
+                try:
+                    control, pid, _ = self.supervise(b"")
+                    self.spare = control, pid, os.environ.get("SCORPIO_SUPERVISOR", "")
+                except (OSError, SpawnFailure):
+                    pass  # the next command says why
+
+    def from_spare(self, packed: bytes) -> tuple[socket.socket, int, int] | None:
+        """(control, pid, bytes sent), when there is one that lives and is of the program that is wanted now."""
+        if self.spare and self.spare[2] == os.environ.get("SCORPIO_SUPERVISOR", ""):
+            control, pid, _ = self.spare
+            try:
+                sent = control.send(packed)
+                self.spare = None
+                return control, pid, sent
+            except OSError:
+                pass  # somebody killed it
+        self.drop_spare()
+        return None
+
+    def drop_spare(self) -> None:
+        self.unreaped = [pid for pid in self.unreaped if not _reaped(pid)]
+        if self.spare:
+            self.spare[0].close()
+            self.unreaped.append(self.spare[1])
+            self.spare = None
+
+    def supervise(self, packed: bytes) -> tuple[socket.socket, int, int]:
+        """(control, pid, bytes sent) of a new supervisor. Raises SpawnFailure, OSError."""
+        path, argv, env = self.supervisor()
+        ours, theirs = socket.socketpair()
+        try:
+            ours.setblocking(False)
+            sent = ours.send(packed) if packed else 0  # first, so that the supervisor does not wait for it
+            to_stdin = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
+            pid = os.posix_spawn(path, argv, env, file_actions=to_stdin, setsigmask=SIGNALS, setsigdef=SIGNALS)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return ours, pid, sent
+
+    def supervisor(self) -> tuple[str, list[str], Mapping[str, str]]:
+        """Path, arguments and its own environment. Raises SpawnFailure, OSError."""
         name = os.environ.get("SCORPIO_SUPERVISOR", "")
         if not name:
             twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
-            return sys.executable, [sys.executable, "-I", "-S", twin]
+            return sys.executable, [sys.executable, "-I", "-S", twin], os.environ
         if name != self.program_name:
             # Kept open: an upgrade that replaces or deletes the file must not stop a running server from working.
             try:
@@ -276,7 +320,7 @@ class _LiveCommands:
                 os.close(file)
                 program = name
             self.program, self.program_name = program, name
-        return self.program, ["command-guard"]
+        return self.program, ["command-guard"], {}
 
     def forget(self, command: Command) -> None:
         with self.lock:
@@ -309,7 +353,7 @@ async def spawn(
     try:
         job = Job(
             command,
-            search_path=env.get("PATH", ""),
+            env=env,
             cwd=cwd,
             log_path=log_path,
             output_bytes_max=output_bytes_max,
@@ -320,7 +364,7 @@ async def spawn(
     except OSError as error:
         raise SpawnFailure(explain(error.errno or 0)) from None
     try:
-        started = _live.start(job, env, survive)
+        started = _live.start(job, survive)
         try:
             await started.start()
         except asyncio.CancelledError:
@@ -329,9 +373,6 @@ async def spawn(
     except OSError as error:
         job.discard()
         raise SpawnFailure(explain(error.errno or 0)) from None
-    except ValueError as error:
-        job.discard()
-        raise SpawnFailure(f"The environment cannot be handed to a command: {error}. Mend that variable.") from None
     except BaseException:
         job.discard()
         raise
@@ -345,6 +386,8 @@ def end_all(grace_ms: int) -> None:
     end of the server.
     """
     deadline = time.monotonic() + (grace_ms + 500) / 1000
+    with _live.lock:
+        _live.drop_spare()
     ending = [command for command in list(_live.commands) if not command.survive]
     for command in ending:
         command.ask_to_terminate(grace_ms)

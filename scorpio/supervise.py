@@ -33,6 +33,8 @@ REASONS = ("-", "output", "server", "lost")
 
 RUNNING, ASKED, KILLING = range(3)
 
+JOB_FIELDS = 12
+
 
 class Job:
     """What the server wants done, in the order of the fields."""
@@ -40,13 +42,18 @@ class Job:
     def __init__(self, packed: bytes) -> None:
         """Raises ValueError."""
         fields = packed.split(b"\0")[:-1]
-        if len(fields) < 12:
-            raise ValueError("a job has at least 12 fields")
+        if len(fields) < JOB_FIELDS + 1:
+            raise ValueError("a job has these fields and an argument")
         self.survive = fields[0] == b"1"
         self.end_grace_ms, self.term_grace_ms, self.settle_ms, self.stuck_ms = map(int, fields[1:5])
         self.output_bytes_max = int(fields[5])
         self.cwd, self.log, self.status, self.delete, self.program = fields[6:11]
-        self.argv = fields[11:]
+        end = JOB_FIELDS + int(fields[11])
+        self.argv = fields[JOB_FIELDS:end]
+        pairs = [entry.partition(b"=") for entry in fields[end:]]
+        self.environment = {name: value for name, equals, value in pairs if name and equals}
+        if not self.argv or end > len(fields):
+            raise ValueError("fewer arguments than announced, or none")
 
 
 class Supervisor:
@@ -351,7 +358,7 @@ def become_program(job: Job, shared: memoryview, tell: int) -> NoReturn:
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)  # Python ignores SIGPIPE and SIGXFSZ
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        os.execve(job.program, job.argv, _environment())
+        os.execve(job.program, job.argv, job.environment)
     except OSError as error:
         os.write(tell, b"%d %b" % (error.errno or 0, what))
     finally:
@@ -360,11 +367,8 @@ def become_program(job: Job, shared: memoryview, tell: int) -> NoReturn:
 
 def open_log(job: Job) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
-    file = os.open(job.log, flags, 0o600)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    if file > 2:
-        os.close(file)
+    os.set_inheritable(os.open(job.log, flags, 0o600), True)  # 1, the lowest that is free
+    os.dup2(1, 2)
 
 
 def read_job() -> Job:
@@ -386,13 +390,13 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: None)
     os.setsid()
-    os.closerange(3, 65536)
+    os.chdir("/")
+    os.closerange(1, 65536)  # the server's output too: its reader waits for the end
     _prctl(PR_SET_NAME, b"command-guard")
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     what = "job"
     try:
         job = read_job()
-        os.chdir("/")
         what = "log"
         open_log(job)
         what = "process"
@@ -419,16 +423,6 @@ def _prctl(option: int, value: int | bytes) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _environment() -> dict[bytes, bytes]:
-    """As it was given: Python itself adds LC_CTYPE to `os.environ` when the locale is C (PEP 538)."""
-    try:
-        with open("/proc/self/environ", "rb") as file:
-            pairs = [entry.partition(b"=") for entry in file.read().split(b"\0")]
-        return {name: value for name, equals, value in pairs if name and equals}
-    except OSError:
-        return dict(os.environb)
 
 
 def _process(pid: int) -> tuple[str, int]:

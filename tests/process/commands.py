@@ -79,6 +79,11 @@ async def until(condition: Callable[[], object]) -> bool:
     return bool(condition())
 
 
+def _no_supervisor_is_left() -> bool:
+    process._live.drop_spare()
+    return not children(os.getpid())
+
+
 class Commands:
     """Starts commands with usual arguments and ends them all."""
 
@@ -100,7 +105,7 @@ class Commands:
             for command in self.started:
                 command.ask_to_terminate(0)
             assert await until(lambda: not process._live.commands)
-            assert await until(lambda: not children(os.getpid()).keys() & {one.supervisor_pid for one in self.started})
+            assert await until(_no_supervisor_is_left)
 
     async def start(self, command: str, **changes: Any) -> process.Command:
         arguments: dict[str, Any] = {
