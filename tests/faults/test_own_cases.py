@@ -230,3 +230,11 @@ def test_r27_a_call_without_an_id_is_not_executed(start: Callable[..., ServerPro
     assert server.call("test_slow", {"ms": 0})["result"]["isError"] is False
     counts = server.call("test_counts", {})["result"]["content"][0]["text"]
     assert counts == "started 1, finished 1, cancelled 0"
+
+
+def test_a_message_whose_values_do_not_fit_in_memory_is_an_error_and_the_next_is_served(
+    start: Callable[..., ServerProcess],
+) -> None:
+    server = start(wrapped=["sh", "-c", 'ulimit -v 400000 && exec "$@"', "sh"])
+    assert answered(server, request("ping", {"x": [[]] * 8_000_000})) == "E-32603@null"
+    assert "MemoryError" in server.stderr()
