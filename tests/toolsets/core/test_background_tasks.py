@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -274,7 +275,27 @@ def test_output_above_its_bound_ends_the_task(open_core: Callable[..., LocalCore
     assert living(tag) == []
 
 
-# -- over the end of servers
+# -- over a stop and the end of servers
+
+
+def test_a_command_that_ended_while_its_server_was_stopped_did_not_time_out(
+    other_server: Callable[..., OtherServer], tmp_path: Path
+) -> None:
+    server = other_server()
+    assert server.text("Bash", command="true") == "(no output)"
+    shown: list[str] = []
+    command = "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo done; touch ended"
+    call = threading.Thread(target=lambda: shown.append(server.text("Bash", command=command, timeout=1500)))
+    call.start()
+    assert wait_until((tmp_path / "begun").exists)
+    time_is_up_s = time.monotonic() + 1.6
+    server.process.send_signal(signal.SIGSTOP)
+    (tmp_path / "go").touch()
+    assert wait_until((tmp_path / "ended").exists)
+    assert wait_until(lambda: time.monotonic() > time_is_up_s)
+    server.process.send_signal(signal.SIGCONT)
+    call.join()
+    assert shown == ["done"]
 
 
 def test_tasks_of_a_killed_server_are_lost_and_their_output_is_still_read(

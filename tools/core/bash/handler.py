@@ -36,6 +36,9 @@ ACTIVITY_CHARS_MAX = 1000
 
 COMMAND_CHARS_SHOWN = 80
 SURVIVORS_SHOWN_MAX = 10
+LAST_LOOK_S = 0.02
+"""After a SIGSTOP of this server the time is up before its loop has heard that the command ended long ago."""
+
 DYING_S = 0.1
 """For what the shell left and /proc no longer shows."""
 
@@ -117,6 +120,7 @@ class Run:
                 if ended.done():
                     return False
                 if time.monotonic() >= deadline_s:
+                    await asyncio.wait((ended,), timeout=LAST_LOOK_S)
                     return command.exit is None
                 self._call.activity = self._activity(time.monotonic() - started_s, log)
         finally:
