@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,11 +21,13 @@ from tests.builds import lacking
 from tests.links import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
 FAULTS = ROOT.parent / "shared" / "faults"
 DRIVER_BOUND_S = 900
+NOBODY = 65534
+PYTHON_OF_ALL = "/usr/bin/python3"
+"""The one that tests may lie in a closed home."""
 
 CORPUS = ("F0", "F1", "J", "R0,R1", "R2,R3", "M0,M1", "M2", "D")
 CORPUS_ALONE = ("F2,F3", "P")
@@ -106,6 +113,56 @@ def test_no_process_is_left_behind_where_the_machine_is_kept_busy(
     only: str, command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
 ) -> None:
     run_orphans(only, command("core"), environ, tmp_path)
+
+
+@pytest.fixture
+def place_of_nobody() -> Iterator[Path]:
+    """A directory of another user, with what he needs to run the drivers; pytest's own are closed to him."""
+    if os.geteuid() != 0:
+        pytest.skip("an ordinary user runs all of these tests already")
+    if not FAULTS.is_dir() or not os.access(PYTHON_OF_ALL, os.X_OK):
+        lacking(f"needs ../shared/faults and {PYTHON_OF_ALL}")
+    place = Path(tempfile.mkdtemp(prefix="scorpio-nobody-"))
+    for name in ("run.py", "orphans.py", "corpus.jsonl"):
+        shutil.copy(FAULTS / name, place)
+    os.chown(place, NOBODY, NOBODY)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.mark.builds("frozen")
+@pytest.mark.parametrize(
+    ("driver", "arguments", "toolset", "cases"),
+    [
+        ("run.py", ["--only", "F0,R0,P", "--quiet-s", "0.4"], "sum", 25),
+        ("orphans.py", ["--adapter", "scorpio", "--only", "T5,E1b,E3b,C1,X1"], "core", 5),
+    ],
+)
+def test_an_ordinary_user_gets_the_same(
+    place_of_nobody: Path,
+    command: Callable[..., list[str]],
+    driver: str,
+    arguments: list[str],
+    toolset: str,
+    cases: int,
+) -> None:
+    executable, *options = command(toolset)
+    own = shutil.copy(executable, place_of_nobody / "scorpio")
+    ended = subprocess.run(
+        [PYTHON_OF_ALL, str(place_of_nobody / driver), *arguments, "--", str(own), *options],
+        env={"PATH": os.environ["PATH"], "HOME": str(place_of_nobody)},
+        cwd=place_of_nobody,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DRIVER_BOUND_S,
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    marks = re.findall(r"^[A-Z]\w+ +(?:must |want )? *(ok|--) ", ended.stdout, re.MULTILINE)
+    assert marks == ["ok"] * cases, ended.stdout
 
 
 POLITE = """
