@@ -18,7 +18,8 @@ LONG_MS = 600_000
 def _started(wire: Wire, **options: Any) -> int | str:
     """A slow call that is running: its handler has been counted."""
     before = wire.text("test_counts")
-    id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}, **options)
+    stubborn = {"stubborn_ms": options.pop("stubborn_ms")} if "stubborn_ms" in options else {}
+    id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS, **stubborn}}, **options)
     while wire.text("test_counts") == before:  # each turn is a round trip, not a sleep
         pass
     return id_
@@ -44,6 +45,21 @@ def test_call_cancelled_in_the_same_write_is_never_answered(connect: Connect) ->
     wire.send(json.dumps(request).encode() + b"\n" + json.dumps(cancel).encode() + b"\n")
     assert wire.text("test_slow", {"ms": 50}) == "Slept for 50 ms."
     assert wire.answers_to("gone") == []
+
+
+@pytest.mark.requirement("cancel:no-answer")
+def test_tool_that_goes_on_after_its_cancellation_answers_nobody_who_uses_the_id_next(connect: Connect) -> None:
+    wire = connect()
+    id_ = _started(wire, id="again", stubborn_ms=50)
+    wire.cancel(id_)
+    call = {"name": "test_slow", "arguments": {"ms": LONG_MS}}
+    wire.start("tools/call", call, id="again")
+    while "finished 1" not in wire.text("test_counts"):
+        pass
+    wire.settle()
+    assert wire.answers_to("again") == []
+    assert wire.error("tools/call", {"name": "test_simple_text"}, id="again")["code"] == -32600
+    wire.cancel("again")
 
 
 @pytest.mark.requirement("cancel:silent")

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     class TestSlowArguments(TypedDict):
         ms: int
         steps: NotRequired[int]
+        stubborn_ms: NotRequired[int]
 
     class TestStrayOutputArguments(TypedDict):
         pass
@@ -647,6 +648,16 @@ def validate_test_slow(data, custom_formats={}, name_prefix=None):
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be bigger than or equal to 1', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='minimum'))
                 if data__steps > 1000:
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be smaller than or equal to 1000', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='maximum'))
+        if 'stubborn_ms' in data_keys:
+            data_keys.remove('stubborn_ms')
+            data__stubbornms = data['stubborn_ms']
+            if not isinstance(data__stubbornms, int) and (not (isinstance(data__stubbornms, float) and data__stubbornms.is_integer())) or isinstance(data__stubbornms, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be integer', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='type'))
+            if isinstance(data__stubbornms, (int, float)) and (not isinstance(data__stubbornms, bool)):
+                if data__stubbornms < 0:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be bigger than or equal to 0', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='minimum'))
+                if data__stubbornms > 10000:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be smaller than or equal to 10000', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='maximum'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -1410,11 +1421,11 @@ TOOLS = (
     {
         "name": 'test_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_slow,
         "validate": validate_test_slow,
-        "coercions": (('ms', 'integer'), ('steps', 'integer')),
-        "optional": ('steps',),
+        "coercions": (('ms', 'integer'), ('steps', 'integer'), ('stubborn_ms', 'integer')),
+        "optional": ('steps', 'stubborn_ms'),
     },
     {
         "name": 'test_stray_output',
