@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,6 +61,30 @@ def test_tool_that_goes_on_after_its_cancellation_answers_nobody_who_uses_the_id
     assert wire.answers_to("again") == []
     assert wire.error("tools/call", {"name": "test_simple_text"}, id="again")["code"] == -32600
     wire.cancel("again")
+
+
+@pytest.mark.requirement("cancel:no-answer")
+@pytest.mark.requirement("calls:exactly-once")
+@pytest.mark.parametrize("seed", range(3))
+def test_calls_cancelled_at_any_moment_are_answered_once_or_never_and_the_others_once(
+    connect: Connect, seed: int
+) -> None:
+    wire = connect()
+    chance = random.Random(seed)
+    ids: list[int | str] = []
+    cancelled: set[int | str] = set()
+    for _ in range(150):
+        call = {"name": "test_slow", "arguments": {"ms": chance.randrange(5)}}
+        ids.append(wire.start("tools/call", call, meta={"progressToken": len(ids)}))
+        if chance.random() < 0.5:
+            victim = chance.choice(ids)
+            cancelled.add(victim)
+            wire.cancel(victim)
+    for id_ in set(ids) - cancelled:
+        wire.answer(id_)
+    assert wire.text("test_slow", {"ms": 20}) == "Slept for 20 ms."
+    assert {len(wire.answers_to(id_)) for id_ in cancelled} <= {0, 1}
+    assert {len(wire.answers_to(id_)) for id_ in set(ids) - cancelled} == {1}
 
 
 @pytest.mark.requirement("cancel:silent")
