@@ -63,7 +63,15 @@ class Output:
             if self._queue:
                 self._append(data)
                 return
-            written = self._write_some(data)
+            written = 0
+            try:
+                written = self._wire.write(data)  # the common case: one write takes all
+            except OSError:  # full or closed: `_write_some` finds out which
+                pass
+            self.taken_bytes += written
+            if written == len(data):
+                return
+            written += self._write_some(memoryview(data)[written:])
             if written < len(data) and not self.broken:
                 self._append(memoryview(data)[written:])
                 if not self._flushing:

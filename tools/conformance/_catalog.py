@@ -5,6 +5,7 @@ from __future__ import annotations
 from scorpio.toolset import JsonSchemaValueException, JsonSchemaValuesException
 
 NoneType = type(None)
+ABSENT = object()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +135,9 @@ if TYPE_CHECKING:
         pass
 
 
+accept_json_schema_2020_12_tool = None
+
+
 def validate_json_schema_2020_12_tool(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -245,6 +249,9 @@ def validate_json_schema_2020_12_tool____defs_address(data, custom_formats={}, n
     return data
 
 
+accept_test_audio_content = None
+
+
 def validate_test_audio_content(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -259,6 +266,9 @@ def validate_test_audio_content(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_counts = None
+
+
 def validate_test_counts(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -271,6 +281,9 @@ def validate_test_counts(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_elicitation = None
 
 
 def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
@@ -295,6 +308,9 @@ def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_elicitation_sep1034_defaults = None
+
+
 def validate_test_elicitation_sep1034_defaults(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -307,6 +323,9 @@ def validate_test_elicitation_sep1034_defaults(data, custom_formats={}, name_pre
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_elicitation_sep1330_enums = None
 
 
 def validate_test_elicitation_sep1330_enums(data, custom_formats={}, name_prefix=None):
@@ -323,6 +342,9 @@ def validate_test_elicitation_sep1330_enums(data, custom_formats={}, name_prefix
     return data
 
 
+accept_test_embedded_resource = None
+
+
 def validate_test_embedded_resource(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -335,6 +357,9 @@ def validate_test_embedded_resource(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_endless_questions = None
 
 
 def validate_test_endless_questions(data, custom_formats={}, name_prefix=None):
@@ -364,6 +389,9 @@ def validate_test_endless_questions(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_error_handling = None
+
+
 def validate_test_error_handling(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -376,6 +404,9 @@ def validate_test_error_handling(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_header_parameter = None
 
 
 def validate_test_header_parameter(data, custom_formats={}, name_prefix=None):
@@ -400,6 +431,9 @@ def validate_test_header_parameter(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_image_content = None
+
+
 def validate_test_image_content(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -412,6 +446,9 @@ def validate_test_image_content(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_capabilities = None
 
 
 def validate_test_input_required_result_capabilities(data, custom_formats={}, name_prefix=None):
@@ -428,6 +465,9 @@ def validate_test_input_required_result_capabilities(data, custom_formats={}, na
     return data
 
 
+accept_test_input_required_result_elicitation = None
+
+
 def validate_test_input_required_result_elicitation(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -440,6 +480,9 @@ def validate_test_input_required_result_elicitation(data, custom_formats={}, nam
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_list_roots = None
 
 
 def validate_test_input_required_result_list_roots(data, custom_formats={}, name_prefix=None):
@@ -456,6 +499,9 @@ def validate_test_input_required_result_list_roots(data, custom_formats={}, name
     return data
 
 
+accept_test_input_required_result_multi_round = None
+
+
 def validate_test_input_required_result_multi_round(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -468,6 +514,9 @@ def validate_test_input_required_result_multi_round(data, custom_formats={}, nam
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_multiple_inputs = None
 
 
 def validate_test_input_required_result_multiple_inputs(data, custom_formats={}, name_prefix=None):
@@ -484,6 +533,9 @@ def validate_test_input_required_result_multiple_inputs(data, custom_formats={},
     return data
 
 
+accept_test_input_required_result_request_state = None
+
+
 def validate_test_input_required_result_request_state(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -496,6 +548,9 @@ def validate_test_input_required_result_request_state(data, custom_formats={}, n
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_sampling = None
 
 
 def validate_test_input_required_result_sampling(data, custom_formats={}, name_prefix=None):
@@ -512,6 +567,9 @@ def validate_test_input_required_result_sampling(data, custom_formats={}, name_p
     return data
 
 
+accept_test_input_required_result_tampered_state = None
+
+
 def validate_test_input_required_result_tampered_state(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -524,6 +582,9 @@ def validate_test_input_required_result_tampered_state(data, custom_formats={}, 
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_logging_tool = None
 
 
 def validate_test_logging_tool(data, custom_formats={}, name_prefix=None):
@@ -540,6 +601,9 @@ def validate_test_logging_tool(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_missing_capability = None
+
+
 def validate_test_missing_capability(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -552,6 +616,9 @@ def validate_test_missing_capability(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_multiple_content_types = None
 
 
 def validate_test_multiple_content_types(data, custom_formats={}, name_prefix=None):
@@ -568,6 +635,9 @@ def validate_test_multiple_content_types(data, custom_formats={}, name_prefix=No
     return data
 
 
+accept_test_resource_link = None
+
+
 def validate_test_resource_link(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -580,6 +650,9 @@ def validate_test_resource_link(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_sampling = None
 
 
 def validate_test_sampling(data, custom_formats={}, name_prefix=None):
@@ -604,6 +677,9 @@ def validate_test_sampling(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_simple_text = None
+
+
 def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -616,6 +692,9 @@ def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_slow = None
 
 
 def validate_test_slow(data, custom_formats={}, name_prefix=None):
@@ -665,6 +744,9 @@ def validate_test_slow(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_stray_output = None
+
+
 def validate_test_stray_output(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -679,6 +761,9 @@ def validate_test_stray_output(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_streaming_elicitation = None
+
+
 def validate_test_streaming_elicitation(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -691,6 +776,9 @@ def validate_test_streaming_elicitation(data, custom_formats={}, name_prefix=Non
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_structured_content = None
 
 
 def validate_test_structured_content(data, custom_formats={}, name_prefix=None):
@@ -715,6 +803,9 @@ def validate_test_structured_content(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_surrogates = None
+
+
 def validate_test_surrogates(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -727,6 +818,9 @@ def validate_test_surrogates(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_tool_with_logging = None
 
 
 def validate_test_tool_with_logging(data, custom_formats={}, name_prefix=None):
@@ -743,6 +837,9 @@ def validate_test_tool_with_logging(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_tool_with_progress = None
+
+
 def validate_test_tool_with_progress(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -757,6 +854,9 @@ def validate_test_tool_with_progress(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_trigger_prompt_change = None
+
+
 def validate_test_trigger_prompt_change(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -769,6 +869,9 @@ def validate_test_trigger_prompt_change(data, custom_formats={}, name_prefix=Non
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_trigger_resource_change = None
 
 
 def validate_test_trigger_resource_change(data, custom_formats={}, name_prefix=None):
@@ -790,6 +893,9 @@ def validate_test_trigger_resource_change(data, custom_formats={}, name_prefix=N
     return data
 
 
+accept_test_trigger_tool_change = None
+
+
 def validate_test_trigger_tool_change(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -802,6 +908,9 @@ def validate_test_trigger_tool_change(data, custom_formats={}, name_prefix=None)
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_unexpected_exception = None
 
 
 def validate_test_unexpected_exception(data, custom_formats={}, name_prefix=None):
@@ -828,6 +937,9 @@ def validate_test_unexpected_exception(data, custom_formats={}, name_prefix=None
     return data
 
 
+accept_test_unexpected_exception_slow = None
+
+
 def validate_test_unexpected_exception_slow(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -852,6 +964,9 @@ def validate_test_unexpected_exception_slow(data, custom_formats={}, name_prefix
     return data
 
 
+accept_test_url_elicitation = None
+
+
 def validate_test_url_elicitation(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -864,6 +979,9 @@ def validate_test_url_elicitation(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_working_directory = None
 
 
 def validate_test_working_directory(data, custom_formats={}, name_prefix=None):
@@ -1186,6 +1304,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"json_schema_2020_12_tool","title":"Json schema 2020 12 tool","description":"Tool with JSON Schema 2020-12 features","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_json_schema_2020_12_tool,
+        "accept": accept_json_schema_2020_12_tool,
         "validate": validate_json_schema_2020_12_tool,
         "coercions": (),
         "optional": ('name', 'address', 'contactMethod', 'phone', 'email'),
@@ -1195,6 +1314,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_audio_content","title":"Test audio content","description":"Answers one audio block: a moment of silence as WAV.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_audio_content,
+        "accept": accept_test_audio_content,
         "validate": validate_test_audio_content,
         "coercions": (),
         "optional": (),
@@ -1204,6 +1324,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_counts","title":"Test counts","description":"Tells how many test_slow calls started, finished and were cancelled in this process.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_counts,
+        "accept": accept_test_counts,
         "validate": validate_test_counts,
         "coercions": (),
         "optional": (),
@@ -1214,6 +1335,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation","title":"Test elicitation","description":"Asks the user for a name and an address.","inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What the user is asked"}},"required":["message"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation,
         "validate": validate_test_elicitation,
         "coercions": (),
         "optional": (),
@@ -1224,6 +1346,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation_sep1034_defaults","title":"Test elicitation sep1034 defaults","description":"Asks the user with a default for each primitive type.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation_sep1034_defaults,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation_sep1034_defaults,
         "validate": validate_test_elicitation_sep1034_defaults,
         "coercions": (),
         "optional": (),
@@ -1234,6 +1357,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation_sep1330_enums","title":"Test elicitation sep1330 enums","description":"Asks the user to choose, in each of the five ways a form can offer a choice.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation_sep1330_enums,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation_sep1330_enums,
         "validate": validate_test_elicitation_sep1330_enums,
         "coercions": (),
         "optional": (),
@@ -1243,6 +1367,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_embedded_resource","title":"Test embedded resource","description":"Answers one embedded resource.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_embedded_resource,
+        "accept": accept_test_embedded_resource,
         "validate": validate_test_embedded_resource,
         "coercions": (),
         "optional": (),
@@ -1253,6 +1378,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_endless_questions","title":"Test endless questions","description":"Asks the user again and again: the server ends it.","inputSchema":{"type":"object","properties":{"questions":{"type":"integer","minimum":0,"maximum":1000,"description":"How many questions, one a round"}},"required":["questions"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_endless_questions,
         "requires": 'elicitation',
+        "accept": accept_test_endless_questions,
         "validate": validate_test_endless_questions,
         "coercions": (('questions', 'integer'),),
         "optional": (),
@@ -1262,6 +1388,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_error_handling","title":"Test error handling","description":"Always fails, as a tool that cannot do what was asked.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_error_handling,
+        "accept": accept_test_error_handling,
         "validate": validate_test_error_handling,
         "coercions": (),
         "optional": (),
@@ -1271,6 +1398,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_header_parameter","title":"Test header parameter","description":"Repeats a parameter that Streamable HTTP carries in a header too.","inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Any word","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_header_parameter,
+        "accept": accept_test_header_parameter,
         "validate": validate_test_header_parameter,
         "coercions": (),
         "optional": (),
@@ -1280,6 +1408,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_image_content","title":"Test image content","description":"Answers one image block: a red pixel as PNG.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_image_content,
+        "accept": accept_test_image_content,
         "validate": validate_test_image_content,
         "coercions": (),
         "optional": (),
@@ -1289,6 +1418,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_input_required_result_capabilities","title":"Test input required result capabilities","description":"Asks only what the client said it can answer.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_capabilities,
+        "accept": accept_test_input_required_result_capabilities,
         "validate": validate_test_input_required_result_capabilities,
         "coercions": (),
         "optional": (),
@@ -1299,6 +1429,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_elicitation","title":"Test input required result elicitation","description":"Asks the user for a name and greets.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_elicitation,
         "validate": validate_test_input_required_result_elicitation,
         "coercions": (),
         "optional": (),
@@ -1309,6 +1440,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_list_roots","title":"Test input required result list roots","description":"Asks the client for its roots and names them.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_list_roots,
         "requires": 'roots',
+        "accept": accept_test_input_required_result_list_roots,
         "validate": validate_test_input_required_result_list_roots,
         "coercions": (),
         "optional": (),
@@ -1319,6 +1451,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_multi_round","title":"Test input required result multi round","description":"Asks for a name, then for a colour.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_multi_round,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_multi_round,
         "validate": validate_test_input_required_result_multi_round,
         "coercions": (),
         "optional": (),
@@ -1328,6 +1461,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_input_required_result_multiple_inputs","title":"Test input required result multiple inputs","description":"Asks the user, the model and for the roots, all at once.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_multiple_inputs,
+        "accept": accept_test_input_required_result_multiple_inputs,
         "validate": validate_test_input_required_result_multiple_inputs,
         "coercions": (),
         "optional": (),
@@ -1338,6 +1472,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_request_state","title":"Test input required result request state","description":"Asks for a confirmation and needs its requestState back.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_request_state,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_request_state,
         "validate": validate_test_input_required_result_request_state,
         "coercions": (),
         "optional": (),
@@ -1348,6 +1483,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_sampling","title":"Test input required result sampling","description":"Asks the client\'s model for a capital.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_sampling,
         "requires": 'sampling',
+        "accept": accept_test_input_required_result_sampling,
         "validate": validate_test_input_required_result_sampling,
         "coercions": (),
         "optional": (),
@@ -1358,6 +1494,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_tampered_state","title":"Test input required result tampered state","description":"Asks for a confirmation; a requestState that was changed is refused.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_tampered_state,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_tampered_state,
         "validate": validate_test_input_required_result_tampered_state,
         "coercions": (),
         "optional": (),
@@ -1367,6 +1504,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_logging_tool","title":"Test logging tool","description":"Logs once at each level, least severe first.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_logging_tool,
+        "accept": accept_test_logging_tool,
         "validate": validate_test_logging_tool,
         "coercions": (),
         "optional": (),
@@ -1377,6 +1515,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_missing_capability","title":"Test missing capability","description":"Needs a client that can sample, and does nothing else.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_missing_capability,
         "requires": 'sampling',
+        "accept": accept_test_missing_capability,
         "validate": validate_test_missing_capability,
         "coercions": (),
         "optional": (),
@@ -1386,6 +1525,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_multiple_content_types","title":"Test multiple content types","description":"Answers a text, an image and an embedded resource.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_multiple_content_types,
+        "accept": accept_test_multiple_content_types,
         "validate": validate_test_multiple_content_types,
         "coercions": (),
         "optional": (),
@@ -1395,6 +1535,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_resource_link","title":"Test resource link","description":"Answers a link to a resource of this server.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_resource_link,
+        "accept": accept_test_resource_link,
         "validate": validate_test_resource_link,
         "coercions": (),
         "optional": (),
@@ -1405,6 +1546,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_sampling","title":"Test sampling","description":"Asks the client\'s model and answers what it said.","inputSchema":{"type":"object","properties":{"prompt":{"type":"string","description":"What the model is asked"}},"required":["prompt"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_sampling,
         "requires": 'sampling',
+        "accept": accept_test_sampling,
         "validate": validate_test_sampling,
         "coercions": (),
         "optional": (),
@@ -1414,6 +1556,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_simple_text","title":"Test simple text","description":"Answers one text block.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_simple_text,
+        "accept": accept_test_simple_text,
         "validate": validate_test_simple_text,
         "coercions": (),
         "optional": (),
@@ -1423,6 +1566,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_slow,
+        "accept": accept_test_slow,
         "validate": validate_test_slow,
         "coercions": (('ms', 'integer'), ('steps', 'integer'), ('stubborn_ms', 'integer')),
         "optional": ('steps', 'stubborn_ms'),
@@ -1432,6 +1576,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_stray_output","title":"Test stray output","description":"Writes on descriptors 0 to 2 by every way a library might: none of it may reach the client.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_stray_output,
+        "accept": accept_test_stray_output,
         "validate": validate_test_stray_output,
         "coercions": (),
         "optional": (),
@@ -1442,6 +1587,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_streaming_elicitation","title":"Test streaming elicitation","description":"Reports progress, logs and asks the user, in one call.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_streaming_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_streaming_elicitation,
         "validate": validate_test_streaming_elicitation,
         "coercions": (),
         "optional": (),
@@ -1451,6 +1597,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_structured_content","title":"Test structured content","description":"Doubles a number, as structured content and as text.","inputSchema":{"type":"object","properties":{"value":{"type":"integer","description":"The number to double"}},"required":["value"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"value":{"type":"integer"},"doubled":{"type":"integer"}},"required":["value","doubled"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_structured_content,
+        "accept": accept_test_structured_content,
         "validate": validate_test_structured_content,
         "coercions": (('value', 'integer'),),
         "optional": (),
@@ -1460,6 +1607,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_surrogates","title":"Test surrogates","description":"Answers text that UTF-8 cannot carry.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_surrogates,
+        "accept": accept_test_surrogates,
         "validate": validate_test_surrogates,
         "coercions": (),
         "optional": (),
@@ -1469,6 +1617,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_tool_with_logging","title":"Test tool with logging","description":"Logs three times at level info, 50 ms apart.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_tool_with_logging,
+        "accept": accept_test_tool_with_logging,
         "validate": validate_test_tool_with_logging,
         "coercions": (),
         "optional": (),
@@ -1478,6 +1627,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_tool_with_progress","title":"Test tool with progress","description":"Reports progress 0, 50 and 100 of 100, 50 ms apart.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_tool_with_progress,
+        "accept": accept_test_tool_with_progress,
         "validate": validate_test_tool_with_progress,
         "coercions": (),
         "optional": (),
@@ -1487,6 +1637,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_prompt_change","title":"Test trigger prompt change","description":"Announces that the list of prompts has changed.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_prompt_change,
+        "accept": accept_test_trigger_prompt_change,
         "validate": validate_test_trigger_prompt_change,
         "coercions": (),
         "optional": (),
@@ -1496,6 +1647,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_resource_change","title":"Test trigger resource change","description":"Announces that a resource has changed, or, without a URI, the list of resources.","inputSchema":{"type":"object","properties":{"uri":{"type":"string","description":"The resource that changed"}},"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_resource_change,
+        "accept": accept_test_trigger_resource_change,
         "validate": validate_test_trigger_resource_change,
         "coercions": (),
         "optional": ('uri',),
@@ -1505,6 +1657,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_tool_change","title":"Test trigger tool change","description":"Announces that the list of tools has changed.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_tool_change,
+        "accept": accept_test_trigger_tool_change,
         "validate": validate_test_trigger_tool_change,
         "coercions": (),
         "optional": (),
@@ -1514,6 +1667,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_unexpected_exception","title":"Test unexpected exception","description":"Ends in a way no handler should: what the server makes of a bug, on the reading thread.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","none"],"description":"How the handler ends; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_unexpected_exception,
+        "accept": accept_test_unexpected_exception,
         "validate": validate_test_unexpected_exception,
         "coercions": (),
         "optional": (),
@@ -1523,6 +1677,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_unexpected_exception_slow","title":"Test unexpected exception slow","description":"Ends in a way no handler should: what the server makes of a bug, in the slow lane.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","cancelled","nothing","none"],"description":"How the handler ends; nothing: without a result; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_unexpected_exception_slow,
+        "accept": accept_test_unexpected_exception_slow,
         "validate": validate_test_unexpected_exception_slow,
         "coercions": (),
         "optional": (),
@@ -1533,6 +1688,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_url_elicitation","title":"Test url elicitation","description":"Sends the user to a web address.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_url_elicitation,
         "requires": 'elicitation.url',
+        "accept": accept_test_url_elicitation,
         "validate": validate_test_url_elicitation,
         "coercions": (),
         "optional": (),
@@ -1542,6 +1698,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_working_directory","title":"Test working directory","description":"Tells where commands of this client would start.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_working_directory,
+        "accept": accept_test_working_directory,
         "validate": validate_test_working_directory,
         "coercions": (),
         "optional": (),
