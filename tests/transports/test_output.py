@@ -103,8 +103,8 @@ def test_waiting_ends_with_the_time_that_was_given(pipes: Pipes) -> None:
 
 
 def test_a_reader_that_goes_on_is_waited_for_past_the_time(pipes: Pipes) -> None:
-    pipes.output.write(b"x" * 1_000_000)
-    reader = threading.Thread(target=pipes.read, args=(1_000_000,))
+    pipes.output.write(b"x" * 50_000_000)
+    reader = threading.Thread(target=pipes.read, args=(50_000_000,))
     reader.start()
     assert pipes.output.wait_below(1, time.monotonic() + 0.001, stall_s=BOUND_S)
     reader.join(BOUND_S)
