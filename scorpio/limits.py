@@ -142,7 +142,7 @@ DATABASE_BUSY_S = 5.0
 """How long a transaction waits for those of other processes; eight that wrote at once kept each other for under 1 s."""
 
 DATABASE_CHECK_BYTES_MAX = 64 * 1024 * 1024
-"""A larger file is not read through once when it is opened; 64 MB take about 0.2 s."""
+"""A larger file is not read through once when it is opened; 64 MB take about 0.4 s."""
 
 TASK_NAME_CHARS_MAX = 200
 """Longest name of a task: two lines of a terminal."""

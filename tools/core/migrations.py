@@ -40,7 +40,7 @@ _TASKS = (
     ) STRICT, WITHOUT ROWID
     """,
 )
-"""`key` is what names are compared by (`task_store.key_of`). `last_task` and `last_step` are the highest ids ever given,
-for none may come twice."""
+"""`key`: what names are compared by (`task_store.key_of`). `last_task` and `last_step`: the highest ids ever given,
+as no id comes twice."""
 
 MIGRATIONS = (_TASKS,)

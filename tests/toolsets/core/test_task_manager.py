@@ -711,6 +711,29 @@ def test_a_server_killed_while_it_writes_loses_no_acknowledged_step(
     assert not [name for name in os.listdir(tmp_path / ".scorpio") if "corrupt" in name]
 
 
+def test_a_call_that_is_cancelled_while_it_waits_changes_nothing(serve: Callable[[], Wire], tmp_path: Path) -> None:
+    wire = serve()
+    wire.call("TaskManager", {"action": "create", "query": "Kept"})
+    with contextlib.closing(sqlite3.connect(tmp_path / ".scorpio" / "scorpio.db", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        cancelled = wire.start("tools/call", {"name": "TaskManager", "arguments": {"action": "create", "query": "No"}})
+        wire.cancel(cancelled)
+        wire.settle()
+    answer = wire.text("TaskManager", {"action": "create", "query": "Next"})  # waits until the cancelled one is through
+    assert answer.startswith("Created #2 Next.")
+    assert wire.answers_to(cancelled) == []
+
+
+def test_a_server_ends_while_a_call_waits_for_the_database(serve: Callable[[], Wire], tmp_path: Path) -> None:
+    wire = serve()
+    wire.call("TaskManager", {"action": "create", "query": "Kept"})
+    with contextlib.closing(sqlite3.connect(tmp_path / ".scorpio" / "scorpio.db", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        wire.start("tools/call", {"name": "TaskManager", "arguments": {"action": "create", "query": "No"}})
+        wire.settle()
+        assert wire.close() == 0  # while the lock is still held
+
+
 def test_a_damaged_database_is_said_in_the_next_answer_and_never_again(
     serve: Callable[[], Wire], tmp_path: Path
 ) -> None:
