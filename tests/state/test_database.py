@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from scorpio.state import database as database_module
+from scorpio.state import set_aside as set_aside_module
 from scorpio.state.database import Database, StateError
 from scorpio.state.home import Home
 from scorpio.state.journal_mode import ROLLBACK, WAL, filesystem_type, journal_mode
+from scorpio.state.set_aside import file_id, set_aside
 from tests.links import ROOT
 
 ONE = ("CREATE TABLE words (word TEXT NOT NULL) STRICT",)
@@ -326,6 +328,12 @@ def page_of_zeroes(path: Path) -> None:
     path.write_bytes(content)
 
 
+def test_text_that_is_no_utf_8_is_read_all_the_same(open_database: Callable[..., Database]) -> None:
+    database = open_database()
+    database.write(lambda sql: sql.execute("INSERT INTO words VALUES (CAST(x'61ff62' AS TEXT))").close())
+    assert words(database) == ["a\ufffdb"]
+
+
 def tables_of_another_program(path: Path) -> None:
     path.unlink()
     with contextlib.closing(sqlite3.connect(path)) as other:
@@ -401,12 +409,16 @@ def test_two_damaged_databases_within_a_second_are_both_kept(
     assert len([entry for entry in path.parent.iterdir() if ".corrupt-" in entry.name]) == 3
 
 
+@pytest.mark.parametrize("journal", [WAL, ROLLBACK])
 def test_a_removed_database_is_begun_anew_and_not_written_into_the_void(
-    open_database: Callable[..., Database], home: Home, path: Path
+    open_database: Callable[..., Database], home: Home, path: Path, journal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if journal == WAL:
+        monkeypatch.setattr(sqlite3, "sqlite_version_info", SOUND)
     database = open_database()
     put(database, "gone")
-    path.unlink()
+    for entry in path.parent.iterdir():
+        entry.unlink()
     assert words(database) == []
     put(database, "again")
     assert words(open_database()) == ["again"]
@@ -415,6 +427,31 @@ def test_a_removed_database_is_begun_anew_and_not_written_into_the_void(
     os.rmdir(home.root)
     put(database, "and again")
     assert words(open_database()) == ["and again"]
+
+
+def test_nothing_is_moved_under_a_transaction(
+    open_database: Callable[..., Database], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(set_aside_module, "DATABASE_BUSY_S", 0.01)
+    database = open_database()
+    put(database, "before")
+
+    def work(sql: sqlite3.Connection) -> None:
+        sql.execute("INSERT INTO words (word) VALUES ('meanwhile')")
+        with pytest.raises(OSError, match="other processes are using it"):
+            set_aside(str(path), file_id(str(path)))
+
+    database.write(work)
+    assert words(open_database()) == ["before", "meanwhile"]
+
+
+def test_the_successor_of_a_damaged_database_is_not_moved(open_database: Callable[..., Database], path: Path) -> None:
+    filled(open_database)
+    random_bytes(path)
+    damaged = file_id(str(path))
+    put(open_database(), "new")
+    assert set_aside(str(path), damaged) is None
+    assert words(open_database()) == ["new"]
 
 
 # -- journals
