@@ -135,3 +135,38 @@ IMAGE_DECODER_BYTES_MAX = 512 * 1024 * 1024
 
 IMAGE_DECODERS_RUNNING_MAX = 2
 """Decoder processes at the same time; further images queue, so that a burst cannot take the machine's memory."""
+
+# -- the database and its tasks
+
+DATABASE_BUSY_S = 5.0
+"""How long a transaction waits for those of other processes; eight that wrote at once kept each other for under 1 s."""
+
+DATABASE_CHECK_BYTES_MAX = 64 * 1024 * 1024
+"""A larger file is not read through once when it is opened; 64 MB take about 0.4 s."""
+
+TASK_NAME_CHARS_MAX = 200
+"""Longest name of a task: two lines of a terminal."""
+
+TASK_STEP_CHARS_MAX = 1000
+"""Longest step of a task: it is told again in every list."""
+
+TASK_TEXT_CHARS_MAX = 200_000
+"""Longest text of one call before it is taken apart; as many steps as a task may have, at 100 characters each."""
+
+TASK_STEPS_MAX = 2000
+"""Steps of one task; a plan that needs more is several tasks."""
+
+TASKS_OPEN_MAX = 1000
+"""Open tasks of one project; nobody reads a longer list."""
+
+TASKS_DONE_KEPT_MAX = 10_000
+"""Completed tasks kept of one project, the newest: 30 a day for a year."""
+
+TASK_LIST_CHARS_MAX = 20_000
+"""One page of TaskManager's list: 5,000 tokens, or 500 short steps."""
+
+TASK_LIST_TAIL_TASKS = 15
+"""Open tasks named in the list at the end of each answer, beside the current one."""
+
+TASK_LIST_TAIL_STEPS = 25
+"""Steps of a task shown in the list at the end of each answer, around the next one."""

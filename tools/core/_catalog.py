@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     class ReadImageArguments(TypedDict):
         file_path: str
 
+    class TaskManagerArguments(TypedDict):
+        action: str
+        query: str
+        task_id: NotRequired[int]
+        step_id: NotRequired[int]
+        text: NotRequired[str]
+
     class BackgroundBashArguments(TypedDict):
         command: str
 
@@ -88,6 +95,65 @@ def validate_read_image(data, custom_formats={}, name_prefix=None):
             data__filepath = data['file_path']
             if not isinstance(data__filepath, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.file_path must be string', value=data__filepath, name='' + (name_prefix or 'data') + '.file_path', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_task_manager(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('action', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('query', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('task_id', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('step_id', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('text', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    return True
+
+
+def validate_task_manager(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['action', 'query']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'action' in data_keys:
+            data_keys.remove('action')
+            data__action = data['action']
+            if not isinstance(data__action, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.action must be string', value=data__action, name='' + (name_prefix or 'data') + '.action', rule='type'))
+        if 'query' in data_keys:
+            data_keys.remove('query')
+            data__query = data['query']
+            if not isinstance(data__query, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.query must be string', value=data__query, name='' + (name_prefix or 'data') + '.query', rule='type'))
+        if 'task_id' in data_keys:
+            data_keys.remove('task_id')
+            data__taskid = data['task_id']
+            if not isinstance(data__taskid, int) and (not (isinstance(data__taskid, float) and data__taskid.is_integer())) or isinstance(data__taskid, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.task_id must be integer', value=data__taskid, name='' + (name_prefix or 'data') + '.task_id', rule='type'))
+        if 'step_id' in data_keys:
+            data_keys.remove('step_id')
+            data__stepid = data['step_id']
+            if not isinstance(data__stepid, int) and (not (isinstance(data__stepid, float) and data__stepid.is_integer())) or isinstance(data__stepid, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.step_id must be integer', value=data__stepid, name='' + (name_prefix or 'data') + '.step_id', rule='type'))
+        if 'text' in data_keys:
+            data_keys.remove('text')
+            data__text = data['text']
+            if not isinstance(data__text, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.text must be string', value=data__text, name='' + (name_prefix or 'data') + '.text', rule='type'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
@@ -226,6 +292,12 @@ def load_read_image() -> Any:
     return handle, None
 
 
+def load_task_manager() -> Any:
+    from tools.core.task_manager.handler import handle
+
+    return handle, None
+
+
 def load_state() -> Any:
     from tools.core.state import open_state
 
@@ -252,6 +324,16 @@ TOOLS = (
         "validate": validate_read_image,
         "coercions": (),
         "optional": (),
+    },
+    {
+        "name": 'TaskManager',
+        "slow": True,
+        "descriptor": b'{"name":"TaskManager","title":"Task manager","inputSchema":{"type":"object","properties":{"action":{"type":"string","description":"Action: create, add, complete, list, pending, switch"},"query":{"type":"string","description":"The search query: filter for list and pending (\\"page 2\\" for the next page), name to look up for switch and complete; may be empty"},"task_id":{"type":"integer","description":"Task ID; the current task when left out"},"step_id":{"type":"integer","description":"Step ID, within its task"},"text":{"type":"string","description":"Task name or step text; several lines: for create the name and then steps, for add a step each"}},"required":["action","query"]},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Manage persistent tasks with create/add/complete. Tasks have steps, belong to the project of the working directory, and outlive this session. Every answer ends with the current list; \xe2\x96\xb6 marks the current task.\\n\\n- create: a new task, which becomes the current one. First line of text: its name; further lines: its steps. An open task of that name is taken instead of a second one.\\n- add: one step for each line of text, to task_id or the current task.\\n- complete: step_id (of task_id or the current task), or task_id alone for a task with all its steps, or query for the one step or task of that name. Says what is next.\\n- list: all tasks; query filters by name and step, task_id shows one task whole.\\n- pending: what is left to do.\\n- switch: make task_id, or the one task named in query, the current one.\\n\\nquery may be empty, and text wins over it. Names are up to 200 characters, steps up to 1000; longer text belongs in a file."}',
+        "load": load_task_manager,
+        "accept": accept_task_manager,
+        "validate": validate_task_manager,
+        "coercions": (('task_id', 'integer'), ('step_id', 'integer')),
+        "optional": ('task_id', 'step_id', 'text'),
     },
     {
         "name": 'BackgroundBash',
