@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -109,9 +110,11 @@ def show(executable: Path) -> None:
         status = client.close()
     finally:
         client.stop()
-    print(f"\nEnd of input: the server ended with exit status {status}.")
+    if status != 0:
+        raise DemoFailure(f"The server ended with exit status {status}, not 0, at the end of its input.")
+    print("\nEnd of input: the server ended, exit status 0.")
     print("\nTo use it, give your client this:\n")
-    print(json.dumps({"mcpServers": {"scorpio": {"command": str(executable)}}}, indent=2))
+    print(json.dumps({"mcpServers": {"scorpio": {"command": str(executable), "args": []}}}, indent=2))
 
 
 def _handshake(client: StdioClient, began: float) -> None:
@@ -134,7 +137,7 @@ def _tool_table(client: StdioClient) -> set[str]:
     width = max((len(tool["name"]) for tool in tools), default=0)
     for tool in tools:
         first_sentence = re.split(r"(?<=\.)\s", tool.get("description", ""), maxsplit=1)[0]
-        print(f"{INDENT}{tool['name']:<{width}}  {first_sentence[:90]}")
+        print(f"{INDENT}{tool['name']:<{width}}  {textwrap.shorten(first_sentence, 90, placeholder=' …')}")
     return {tool["name"] for tool in tools}
 
 

@@ -315,3 +315,6 @@ if __name__ == "__main__":
         sys.exit(f"dev.py: {stop}")
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # whoever read the output, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)

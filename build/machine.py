@@ -133,7 +133,7 @@ def _apt_install(packages: list[str]) -> None:
             )
             if command is install and done.returncode == 0:
                 return
-    raise Stop(f"apt-get could not install {' '.join(packages)}; .cache/apt.log has its words.")
+    print(f"apt-get could not install {' '.join(packages)}; .cache/apt.log has its words.", file=sys.stderr)
 
 
 def python_is_new_enough() -> str:

@@ -6,7 +6,6 @@ Does not judge what else is in it.
 from __future__ import annotations
 
 import os
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,27 +22,29 @@ FIXED_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "SCORPIO": "1",
 }
-INTERNAL_VARIABLES = ("SCORPIO_SUPERVISOR", "SCORPIO_HTTP_TOKEN", "XMPP_PASSWORD", "LD_LIBRARY_PATH_ORIG")
+SECRETS = ("SCORPIO_HTTP_TOKEN", "XMPP_PASSWORD")
+LAUNCHER_VARIABLES = ("SCORPIO_SUPERVISOR", "SCORPIO_EXECUTABLE", "SCORPIO_CACHE_LOCK", "LD_LIBRARY_PATH_ORIG")
 BUNDLE_PREFIXES = ("_MEI", "_PYI")
-INTERNAL_PREFIXES = ("SCORPIO_INTERNAL_", "SCORPIO_LAUNCHER_", *BUNDLE_PREFIXES)
+INTERNAL_PREFIXES = ("SCORPIO_INTERNAL_", *BUNDLE_PREFIXES)
 
 
 def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """`environ` without what the frozen bundle added and without scorpio's secrets, plus the fixed additions.
 
-    Source of the bundle's variables: PyInstaller manual, "LD_LIBRARY_PATH / LIBPATH considerations".
+    Our own launcher leaves LD_LIBRARY_PATH as it was; for PyInstaller's, see its manual, "LD_LIBRARY_PATH / LIBPATH
+    considerations".
     """
-    bundled = bool(getattr(sys, "frozen", False)) or any(name.startswith(BUNDLE_PREFIXES) for name in environ)
+    bundled = any(name.startswith(BUNDLE_PREFIXES) for name in environ)
     cleaned = {
         name: value
         for name, value in environ.items()
-        if name not in INTERNAL_VARIABLES and not name.startswith(INTERNAL_PREFIXES)
+        if name not in SECRETS and name not in LAUNCHER_VARIABLES and not name.startswith(INTERNAL_PREFIXES)
     }
     if "LD_LIBRARY_PATH_ORIG" in environ:
         cleaned["LD_LIBRARY_PATH"] = environ["LD_LIBRARY_PATH_ORIG"]
     elif bundled:
         cleaned.pop("LD_LIBRARY_PATH", None)
-    bundle = str(getattr(sys, "_MEIPASS", "") or environ.get("_PYI_APPLICATION_HOME_DIR", ""))
+    bundle = environ.get("_PYI_APPLICATION_HOME_DIR", "")
     for name in ("PYTHONHOME", "PYTHONPATH"):
         if bundle and any(part.startswith(bundle) for part in cleaned.get(name, "").split(os.pathsep)):
             del cleaned[name]

@@ -19,9 +19,9 @@ from scorpio.limits import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-BOUNDS = f"{GRACE_END_MS}\0{GRACE_TIMEOUT_MS}\0{SETTLE_MS}\0{KILL_STUCK_MS}"
+BOUNDS = f"{GRACE_END_MS}\0{GRACE_TIMEOUT_MS}\0{SETTLE_MS}\0{KILL_STUCK_MS}".encode()
 """As they stand in a job, after `survive`."""
 
 LONG_COMMAND_BYTES = ARGUMENT_BYTES_MAX - 1024
@@ -52,7 +52,7 @@ class Job:
         self,
         command: str,
         *,
-        search_path: str,
+        env: Mapping[str, str],
         cwd: str,
         log_path: str,
         output_bytes_max: int,
@@ -66,17 +66,20 @@ class Job:
             raise SpawnFailure(f"A path contains a NUL byte: {[cwd, log_path, status_path, *prefix]}. Leave it out.")
         self.cwd = cwd
         self.log_path = log_path
-        self.shell = find_shell(search_path)
+        self.shell = find_shell(env.get("PATH", ""))
         self.program = prefix[0] if prefix else self.shell
         self.command_path = ""
         if len(argument) >= LONG_COMMAND_BYTES:
             argument = self._through_file(argument)
         shell_name = self.shell if prefix else os.path.basename(self.shell)
-        places = (cwd, log_path, status_path, self.command_path, self.program, *prefix, shell_name, "-c")
-        fields = f"{survive:d}\0{BOUNDS}\0{max(0, output_bytes_max)}\0" + "\0".join(places)
-        body = os.fsencode(fields) + b"\0" + argument + b"\0"
+        places = (cwd, log_path, status_path, self.command_path, self.program, str(len(prefix) + 3))
+        fields = "\0".join((*places, *prefix, shell_name, "-c"))
+        body = b"%d\0%b\0%d\0%b\0%b\0%b" % (
+            survive, BOUNDS, max(0, output_bytes_max), os.fsencode(fields), argument, _packed_environment(env)
+        )  # fmt: skip
         if len(body) > JOB_BYTES_MAX:
-            raise SpawnFailure(f"The paths and arguments of the command pass {JOB_BYTES_MAX} bytes. Shorten them.")
+            self.discard()
+            raise SpawnFailure(TOO_LONG)
         self.packed = b"%08d%b" % (len(body), body)
 
     def _through_file(self, command: bytes) -> bytes:
@@ -142,6 +145,13 @@ def find_shell(search_path: str) -> str:
         if directory.startswith("/") and os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return "/bin/sh"
+
+
+def _packed_environment(env: Mapping[str, str]) -> bytes:
+    packed = os.fsencode("".join([f"{name}={value}\0" for name, value in env.items()]))
+    if packed.count(b"\0") != len(env) or any("=" in name or not name for name in env):
+        raise SpawnFailure("The environment holds an empty name, a name with `=`, or a NUL byte. Mend that variable.")
+    return packed
 
 
 def _argument(command: str) -> bytes:

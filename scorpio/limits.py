@@ -104,8 +104,11 @@ SETTLE_MS = 25
 KILL_STUCK_MS = 2000
 """What outlives SIGKILL this long is another user's or hangs in the kernel: the caller is told instead of kept waiting."""
 
-JOB_BYTES_MAX = 256 * 1024
-"""What the supervisor reads before it starts a command: one argument of ARGUMENT_BYTES_MAX, some paths, a prefix."""
+JOB_BYTES_MAX = 2 * 1024 * 1024
+"""A command with its arguments and environment: what Linux takes with a stack of 8 MiB; supervisor.c has it too."""
+
+SPARE_AFTER_MS = 50
+"""After a command's start the supervisor of the next one is started ahead; sooner it would slow this command down."""
 
 LOGIN_PATH_MS = 2000
 """For the login shell to tell its PATH; start files that load version tools take 0.2 to 1 s."""

@@ -11,14 +11,14 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 
 from scorpio.command_environment import BARE_PATH, command_environment
 from scorpio.command_job import Job, SpawnFailure, explain
-from scorpio.limits import KILL_STUCK_MS
+from scorpio.limits import KILL_STUCK_MS, SPARE_AFTER_MS
 from scorpio.process_table import process_start, survivors_of
+from scorpio.supervisors import Supervisors, reaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ __all__ = [
 ]
 
 REAP_AGAIN_S_MAX = 0.5
-SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
-"""All but two. A supervisor starts with them blocked: a Ctrl-C for the server must not end it half started."""
 
 
 class Exit:
@@ -178,6 +176,7 @@ class Command:
             case ["started", pid, parent_pid]:
                 self.pid, self._parent_pid = int(pid), int(parent_pid)
                 self._answer("")
+                self._loop.call_later(SPARE_AFTER_MS / 1000, _live.prepare)
             case ["failed", number, what]:
                 self._answer(self._job.refusal(int(number), what))
             case ["exited", *how]:
@@ -221,62 +220,34 @@ class Command:
 
     def _reap(self, again_s: float) -> None:
         """The socket closes a moment before the process ends."""
-        if not _reaped(self.supervisor_pid):
+        if not reaped(self.supervisor_pid):
             self._loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
 
 
 class _LiveCommands:
-    """The commands of this process whose supervisor may live, and the supervisor's program.
+    """The commands of this process whose supervisor may live. Belongs to the process, as its children do."""
 
-    Belongs to the process, as its children do. `lock` is held while a control socket is made, written to or closed,
-    so that no thread writes to a descriptor that has become somebody else's.
-    """
-
-    __slots__ = ("commands", "lock", "login_path", "program", "program_name")
+    __slots__ = ("commands", "lock", "login_path", "supervisors")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        """Held while a control socket is made, written to or closed, so that no thread writes to a descriptor that
+        has become somebody else's."""
+        self.supervisors = Supervisors()
         self.commands: list[Command] = []
-        self.program = ""
-        self.program_name = ""
         self.login_path = ""
 
-    def start(self, job: Job, env: Mapping[str, str], survive: bool) -> Command:
+    def start(self, job: Job, survive: bool) -> Command:
+        """Raises SpawnFailure, OSError."""
         with self.lock:
-            path, argv = self.supervisor()
-            ours, theirs = socket.socketpair()
-            try:
-                ours.setblocking(False)
-                sent = ours.send(job.packed)  # first, so that the supervisor never waits for it
-                to_stdin = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-                pid = os.posix_spawn(path, argv, env, file_actions=to_stdin, setsigmask=SIGNALS, setsigdef=SIGNALS)
-            except BaseException:
-                ours.close()
-                raise
-            finally:
-                theirs.close()
-            command = Command(job, job.packed[sent:], ours, pid, survive)
+            control, pid, sent = self.supervisors.take(job.packed)
+            command = Command(job, job.packed[sent:], control, pid, survive)
             self.commands.append(command)
         return command
 
-    def supervisor(self) -> tuple[str, list[str]]:
-        """Path and arguments. Raises SpawnFailure, OSError."""
-        name = os.environ.get("SCORPIO_SUPERVISOR", "")
-        if not name:
-            twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
-            return sys.executable, [sys.executable, "-I", "-S", twin]
-        if name != self.program_name:
-            # Kept open: an upgrade that replaces or deletes the file must not stop a running server from working.
-            try:
-                file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                raise SpawnFailure(f"The supervisor {name} does not exist. Install scorpio anew.") from None
-            program = f"/proc/self/fd/{file}"
-            if not os.path.exists(program):
-                os.close(file)
-                program = name
-            self.program, self.program_name = program, name
-        return self.program, ["command-guard"]
+    def prepare(self) -> None:
+        with self.lock:
+            self.supervisors.prepare()
 
     def forget(self, command: Command) -> None:
         with self.lock:
@@ -309,7 +280,7 @@ async def spawn(
     try:
         job = Job(
             command,
-            search_path=env.get("PATH", ""),
+            env=env,
             cwd=cwd,
             log_path=log_path,
             output_bytes_max=output_bytes_max,
@@ -320,7 +291,7 @@ async def spawn(
     except OSError as error:
         raise SpawnFailure(explain(error.errno or 0)) from None
     try:
-        started = _live.start(job, env, survive)
+        started = _live.start(job, survive)
         try:
             await started.start()
         except asyncio.CancelledError:
@@ -329,9 +300,6 @@ async def spawn(
     except OSError as error:
         job.discard()
         raise SpawnFailure(explain(error.errno or 0)) from None
-    except ValueError as error:
-        job.discard()
-        raise SpawnFailure(f"The environment cannot be handed to a command: {error}. Mend that variable.") from None
     except BaseException:
         job.discard()
         raise
@@ -345,6 +313,8 @@ def end_all(grace_ms: int) -> None:
     end of the server.
     """
     deadline = time.monotonic() + (grace_ms + 500) / 1000
+    with _live.lock:
+        _live.supervisors.drop_spare()
     ending = [command for command in list(_live.commands) if not command.survive]
     for command in ending:
         command.ask_to_terminate(grace_ms)
@@ -355,7 +325,7 @@ def end_all(grace_ms: int) -> None:
         for file in files:
             hung_up.register(file, 0)  # hang-up is told unasked; what is to read belongs to the event loop
         if not files or hung_up.poll(left_ms):
-            ending = [command for command in ending if not _reaped(command.supervisor_pid)]
+            ending = [command for command in ending if not reaped(command.supervisor_pid)]
             time.sleep(0.001)  # the socket closes a moment before the process ends
 
 
@@ -392,10 +362,3 @@ def _exit(how: Sequence[str]) -> Exit:
         int(number) if int(number) >= 0 else None,
         "" if reason == "-" else reason,
     )
-
-
-def _reaped(pid: int) -> bool:
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return True

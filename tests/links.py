@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
+LANE_BOUND_S = 10.0
+"""For the slow lane of a server in this process to end."""
 
 
 class Link(Protocol):
@@ -138,12 +140,12 @@ class InProcess:
         idle = threading.Event()
         self.peer.on_idle = idle.set
         self.peer.fail_questions()
-        if self.peer.running and not self.peer.ended:
+        if self.peer.busy() and not self.peer.ended:
             idle.wait(DRAIN_MS_MAX / 1000)
         end_listens(self.server, self.peer)
         self.server.close_peer(self.peer)
         self.server.close()
-        self.lane.stop()
+        self.lane.stop(LANE_BOUND_S)
 
     def send(self, data: bytes) -> None:
         self._chunks.put(data)
@@ -186,10 +188,15 @@ def frozen_command(executable: str, toolsets: Sequence[str]) -> list[str]:
     return [executable, "serve", "--toolsets", ",".join(toolsets)]
 
 
-def executable_under_test() -> str | None:
-    """The frozen executable: SCORPIO_EXECUTABLE_UNDER_TEST, else dist/scorpio where it exists."""
+def executable_under_test() -> str:
+    """SCORPIO_EXECUTABLE_UNDER_TEST, else dist/scorpio. Raises FileNotFoundError with the cure."""
     named = os.environ.get("SCORPIO_EXECUTABLE_UNDER_TEST")
     if named:
         return named
     built = ROOT / "dist" / "scorpio"
-    return str(built) if built.is_file() else None
+    if not built.is_file():
+        raise FileNotFoundError("There is no dist/scorpio. Run build/dev.py freeze.")
+    sources = (path for folder in ("scorpio", "tools") for path in (ROOT / folder).rglob("*.py"))
+    if max(path.stat().st_mtime for path in sources) > built.stat().st_mtime:
+        raise FileNotFoundError("dist/scorpio is older than the sources. Run build/dev.py freeze.")
+    return str(built)

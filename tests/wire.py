@@ -33,6 +33,9 @@ CAPABILITY_OF = {
     "roots/list": "roots",
 }
 
+Connect = Callable[..., "Wire"]
+"""The `connect` fixture: `connect(*toolsets, handshake=True, revision=…, capabilities=…, check=True)`."""
+
 Message = dict[str, Any]
 Answerer = Callable[[Message], Message]
 
@@ -63,6 +66,9 @@ class Wire:
     ) -> None:
         self.link = link
         self.revision = revision
+        """What requests of this client speak unless they say otherwise."""
+        self.session = revision if revision != MODERN else ""
+        """What `initialize` agreed on; judges what the server sends without a tag of its own."""
         self.capabilities: Message = capabilities or {}
         self.answers: dict[str, Answerer] = {}
         """What this client answers to the server's questions, by method; both eras."""
@@ -77,12 +83,14 @@ class Wire:
         self.check = check
         """False: a test that sends broken bytes, and looks at the answers itself."""
         self._responses: dict[str, list[Message]] = {}
-        self._asked: dict[str, tuple[str, str]] = {}
+        self._asked: dict[str, list[tuple[str, str]]] = {}
         self._progress: dict[str, float] = {}
         self._arrived = threading.Condition()
         self._ended = False
         self.closed = False
         self._next_id = 0
+        self.last_id: int | str = 0
+        """Of the request sent last."""
         link.start(self._on_line, self._on_end)
 
     # -- sending
@@ -90,10 +98,11 @@ class Wire:
     def send(self, message: object) -> None:
         """Bytes as they are; anything else as one line of JSON."""
         if isinstance(message, bytes):
+            for line in message.splitlines():
+                self._remember(_value(line))
             self.link.send(message)
             return
-        for single in message if isinstance(message, list) else [message]:
-            self._remember(single)
+        self._remember(message)
         self.link.send(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
     def start(self, method: str, params: Message | None = None, **options: Any) -> int | str:
@@ -103,6 +112,7 @@ class Wire:
         else:
             self._next_id += 1
             id_ = self._next_id
+        self.last_id = id_
         self.send(self.request_object(id_, method, params, **options))
         return id_  # type: ignore[no-any-return]
 
@@ -148,8 +158,16 @@ class Wire:
         return result
 
     def request(self, method: str, params: Message | None = None, **options: Any) -> Message:
-        """The whole answer, `result` or `error`."""
-        return self.answer(self.start(method, params, **options))
+        """The whole answer, `result` or `error`; of an id that was used before, the next one."""
+        earlier = len(self.answers_to(options["id"])) if "id" in options else 0
+        key = _key(self.start(method, params, **options))
+
+        def next_one() -> Message | None:
+            found = self._responses.get(key, [])
+            return found[earlier] if len(found) > earlier else None
+
+        answer: Message = self._wait(next_one, f"answer to {method} {key}")
+        return answer
 
     def result(self, method: str, params: Message | None = None, **options: Any) -> Message:
         """The result. Raises ErrorAnswer for an error."""
@@ -192,10 +210,10 @@ class Wire:
     # -- waiting
 
     def answer(self, id_: int | str, bound_s: float = BOUND_S) -> Message:
-        """The answer to the request with this id; the same one each time it is asked for."""
+        """The first answer to the request with this id; the same one each time it is asked for."""
         key = _key(id_)
-        found: list[Message] = self._wait(lambda: self._responses.get(key), f"an answer to {key}", bound_s)
-        return found[-1]
+        found: list[Message] = self._wait(lambda: self._responses.get(key), f"answer to {key}", bound_s)
+        return found[0]
 
     def answers_to(self, id_: int | str) -> list[Message]:
         """All that came for this id until now."""
@@ -211,7 +229,7 @@ class Wire:
                     return message
             return None
 
-        found: Message = self._wait(first, f"a {method} notification").get("params", {})
+        found: Message = self._wait(first, f"{method} notification").get("params", {})
         return found
 
     def progress(self, token: int | str) -> list[Message]:
@@ -223,7 +241,7 @@ class Wire:
                 if message["method"] == "notifications/progress" and message["params"]["progressToken"] == token
             ]
 
-    def message(self, accept: Callable[[Any], bool], what: str = "a message") -> Any:
+    def message(self, accept: Callable[[Any], bool], what: str = "message") -> Any:
         """The first accepted message of any kind, in order of arrival; waits for it."""
         return self._wait(lambda: next((m for m in self.received if accept(m)), None), what)
 
@@ -249,7 +267,7 @@ class Wire:
         self.closed = True
         self.link.close_input()
         status = self.link.wait(BOUND_S)
-        self._wait(lambda: self._ended or None, "the end of the server's output")
+        self._wait(lambda: self._ended or None, "end of the server's output")
         self.judge()
         return status
 
@@ -271,7 +289,7 @@ class Wire:
                 if self._ended or left_s <= 0:
                     why = "the server ended" if self._ended else f"nothing within {bound_s} s"
                     raise AssertionError(
-                        f"no {what}: {why}; last: {self.received[-3:]}; stderr: {self.stderr()[-2000:]}"
+                        f"No {what}: {why}; last: {self.received[-3:]}; stderr: {self.stderr()[-2000:]}"
                     )
                 self._arrived.wait(left_s)
         self.judge()
@@ -330,13 +348,17 @@ class Wire:
     # -- judging
 
     def _remember(self, message: Any) -> None:
+        if isinstance(message, list):
+            for single in message:
+                self._remember(single)
         if not isinstance(message, dict) or "method" not in message or not isinstance(message.get("id"), int | str):
             return
         params = message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         named = meta.get(META + "protocolVersion") if isinstance(meta, dict) else None
         with self._arrived:
-            self._asked[_key(message["id"])] = (message["method"], MODERN if named else self.revision)
+            about = (message["method"], MODERN if named else self.session or self.revision)
+            self._asked.setdefault(_key(message["id"]), []).append(about)
             if isinstance(meta, dict) and "progressToken" in meta:
                 self._progress[_key(meta["progressToken"])] = float("-inf")
 
@@ -348,14 +370,17 @@ class Wire:
             return self._question_fault(message) if "id" in message else self._notification_fault(message)
         if ("result" in message) == ("error" in message) or "id" not in message:
             return "an answer needs an id and one of result and error"
+        waiting = self._asked.get(_key(message["id"]))
+        method, revision = waiting.pop(0) if waiting else ("", "")
         if "error" in message:
             error = message["error"]
             whole = isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str)
             return "" if whole else "an error needs a code and a message"
-        key = _key(message["id"])
-        if key not in self._asked:
-            return "an answer that nobody waits for" if self.check else ""
-        method, revision = self._asked.pop(key)
+        if not method:
+            return "an answer that nobody waits for"
+        if method == "initialize" and message["result"].get("protocolVersion") in LEGACY:
+            self.session = message["result"]["protocolVersion"]
+            revision = self.session
         return _model_fault(official.SERVER_RESULTS, method, revision, message["result"])
 
     def _notification_fault(self, message: Message) -> str:
@@ -366,9 +391,10 @@ class Wire:
             if not params["progress"] > self._progress.get(key, float("inf")):
                 return f"progress of {key} does not increase, or nobody asked for it"
             self._progress[key] = params["progress"]
-        model = official.SERVER_NOTIFICATIONS.get((method, MODERN if tagged else self.revision))
+        revision = MODERN if tagged else self.session or self.revision
+        model = official.SERVER_NOTIFICATIONS.get((method, revision))
         if model is None:
-            return f"{method} is no notification of {self.revision}"
+            return f"{method} is no notification of {revision}"
         try:
             model.model_validate({"jsonrpc": "2.0", "method": method, "params": params}, by_name=False)
         except pydantic.ValidationError as fault:
@@ -377,12 +403,12 @@ class Wire:
 
     def _question_fault(self, message: Message) -> str:
         method = message["method"]
-        if self.revision == MODERN:
+        if not self.session:
             return "a server of the modern era sends no requests"
         if CAPABILITY_OF.get(method) not in (None, *self.capabilities):
             return f"{method} was not declared by this client"
         try:
-            official.parse_server_request(method, self.revision, message.get("params"))
+            official.parse_server_request(method, self.session, message.get("params"))
         except (KeyError, pydantic.ValidationError) as fault:
             return f"{type(fault).__name__}: {fault}"
         return ""
@@ -421,6 +447,14 @@ def _object(pairs: list[tuple[str, Any]]) -> Message:
     if len(value) != len(pairs):
         raise ValueError(f"a key stands twice: {[key for key, _ in pairs]}")
     return value
+
+
+def _value(line: bytes) -> Any:
+    """What a line sent says, as far as it says anything."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _no_constant(literal: str) -> Any:

@@ -56,10 +56,10 @@ void *memcpy(void *to, const void *from, unsigned long count) {
     return to;
 }
 
-static int supervise(char **environment);
+static int supervise(void);
 
-__attribute__((noreturn, used)) static void enter(long *stack) {
-    int code = supervise((char **)(stack + 1 + stack[0] + 1)); /* argc, argv…, NULL, environment… */
+__attribute__((noreturn, used)) static void enter(void) {
+    int code = supervise();
     for (;;) call6(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
@@ -67,7 +67,6 @@ __asm__(".text\n"
         ".globl _start\n"
         "_start:\n"
         "    xor %ebp, %ebp\n"
-        "    mov %rsp, %rdi\n"
         "    and $-16, %rsp\n"
         "    call enter\n");
 
@@ -102,12 +101,9 @@ INLINE long fork_process(void) {
     return pid < 0 ? -errno : pid;
 }
 
-static int supervise(char **environment);
+static int supervise(void);
 
-int main(int count, char **arguments, char **environment) {
-    (void)count, (void)arguments;
-    return supervise(environment);
-}
+int main(void) { return supervise(); }
 
 #endif
 

@@ -15,8 +15,9 @@
  *
  * Control socket: descriptor 0. First comes the job: its length as 8 decimal digits, then strings, each ended by NUL:
  *   survive (0|1), end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max (0: none), cwd, log file,
- *   status file (or empty), file to delete when the shell ended (or empty), program, argv[0], argv[1]…
- * The environment is the supervisor's own. Lines to the supervisor:
+ *   status file (or empty), file to delete when the shell ended (or empty), program, number of arguments,
+ *   argv[0], argv[1]…, NAME=value…
+ * A supervisor may wait for its job for ever, as one that was started ahead does. Lines to the supervisor:
  *   terminate GRACE_MS     TERM to every descendant, KILL after the grace; again: the earlier deadline holds
  *   (end of file)          the server is gone: terminate end_grace_ms, unless `survive`
  *   SIGTERM to the guard   terminate term_grace_ms, for a later server that knows the pid only
@@ -48,8 +49,9 @@
 _Static_assert(sizeof(long) == 8, "64-bit Linux only: elsewhere the calls have other structures");
 
 enum {
-    JOB_BYTES_MAX = 256 * 1024,
-    ARGUMENTS_MAX = 512,
+    JOB_BYTES_MAX = 2 * 1024 * 1024, /* what Linux takes of arguments and environment with a stack of 8 MiB */
+    JOB_FIELDS = 12,
+    JOB_STRINGS_MAX = 64 * 1024,
     LOG_CHECK_MS_GROWING = 100,
     LOG_CHECK_MS_IDLE = 1000, /* idle must not cost more than one wake-up a second */
     LOG_CHECK_MS_MIN = 5,
@@ -59,8 +61,7 @@ enum {
 
 static struct {
     long survive, end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max;
-    char *cwd, *log, *status, *delete, *program;
-    char *argv[ARGUMENTS_MAX + 1];
+    char *cwd, *log, *status, *delete, *program, **argv, **environment;
 } job;
 
 /* Seen by both processes, so that either can finish what the other began. */
@@ -72,7 +73,6 @@ static struct {
 
 enum state { RUNNING, ASKED, KILLING };
 
-static char **environment;
 static int control = 0, wake;
 static int watching;    /* this process reads control, kills and watches the log: the guard, or a parent left alone */
 static long guard_pid, parent_pid; /* parent_pid: 0 in the parent, and in the guard once the parent is gone */
@@ -354,7 +354,7 @@ static void become_program(void) {
     if (error < 0) fail(error, "cwd");
     for (long signal = 32; signal <= 33; signal++) CALL4(rt_sigaction, signal, plain, 0, 8); /* glibc ignores them */
     CALL4(rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
-    fail(CALL3(execve, job.program, job.argv, environment), "program");
+    fail(CALL3(execve, job.program, job.argv, job.environment), "program");
 }
 
 static int run_parent(void) {
@@ -377,55 +377,57 @@ static long open_log(void) {
     int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
     long file = CALL4(openat, AT_FDCWD, job.log, flags, 0600);
     if (file < 0) return file;
-    if (file != 1) CALL3(dup3, file, 1, 0);
-    else CALL3(fcntl, 1, F_SETFD, 0);
-    CALL3(dup3, 1, 2, 0);
-    if (file > 2) CALL1(close, file);
-    return 0;
+    CALL3(fcntl, 1, F_SETFD, 0); /* the lowest that is free */
+    return CALL3(dup3, 1, 2, 0);
 }
 
-static int read_job(void) {
-    static char text[JOB_BYTES_MAX + 1], *fields[11];
-    char head[9] = {0};
-    long have = 0, count = 0, size, field = 0, argument = 0;
-    for (; have < 8; have += count)
-        if ((count = CALL3(read, 0, head + have, 8 - have)) <= 0) return 0;
-    size = number(head);
-    if (size > JOB_BYTES_MAX) return 0;
-    for (have = 0; have < size; have += count)
-        if ((count = CALL3(read, 0, text + have, size - have)) <= 0) return 0;
-    for (char *at = text; at < text + size; at += length(at) + 1) {
-        if (field < 11) fields[field++] = at;
-        else if (argument < ARGUMENTS_MAX) job.argv[argument++] = at;
-        else return 0;
-    }
-    if (!argument) return 0;
-    job.survive = number(fields[0]);
-    job.end_grace_ms = number(fields[1]);
-    job.term_grace_ms = number(fields[2]);
-    job.settle_ms = number(fields[3]);
-    job.stuck_ms = number(fields[4]);
-    job.output_bytes_max = number(fields[5]);
-    job.cwd = fields[6];
-    job.log = fields[7];
-    job.status = fields[8];
-    job.delete = fields[9];
-    job.program = fields[10];
+/* The whole of `size` bytes from the control socket, or 0. */
+static int read_all(char *to, long size) {
+    for (long have = 0, count; have < size; have += count)
+        if ((count = CALL3(read, 0, to + have, size - have)) <= 0) return 0;
     return 1;
 }
 
-static int supervise(char **given) {
+static int read_job(void) {
+    static char text[JOB_BYTES_MAX + 1], *strings[JOB_STRINGS_MAX + 2];
+    char head[9] = {0};
+    if (!read_all(head, 8)) return 0;
+    long size = number(head), count = 0, arguments = 1;
+    if (size > JOB_BYTES_MAX || !read_all(text, size)) return 0;
+    for (char *at = text; at < text + size; at += length(at) + 1) {
+        if (count == JOB_STRINGS_MAX) return 0;
+        strings[count++] = at;
+        if (count == JOB_FIELDS) arguments = number(at);
+        if (count == JOB_FIELDS + arguments) strings[count++] = 0;
+    }
+    if (arguments < 1 || count <= JOB_FIELDS + arguments) return 0;
+    job.survive = number(strings[0]);
+    job.end_grace_ms = number(strings[1]);
+    job.term_grace_ms = number(strings[2]);
+    job.settle_ms = number(strings[3]);
+    job.stuck_ms = number(strings[4]);
+    job.output_bytes_max = number(strings[5]);
+    job.cwd = strings[6];
+    job.log = strings[7];
+    job.status = strings[8];
+    job.delete = strings[9];
+    job.program = strings[10];
+    job.argv = strings + JOB_FIELDS;
+    job.environment = job.argv + arguments + 1;
+    return 1;
+}
+
+static int supervise(void) {
     unsigned long all = ~0UL, waking = 1UL << (SIGCHLD - 1) | 1UL << (SIGTERM - 1);
     long error;
-    environment = given;
     CALL4(rt_sigprocmask, SIG_SETMASK, &all, 0, 8); /* from here only KILL and STOP reach this process unasked */
     CALL0(setsid);
-    if (CALL3(close_range, 3, ~0U, 0) < 0)
-        for (int file = 3; file < 4096; file++) CALL1(close, file); /* before Linux 5.9 */
+    CALL1(chdir, "/");
+    if (CALL3(close_range, 1, ~0U, 0) < 0) /* the server's output too: its reader waits for the end */
+        for (int file = 1; file < 4096; file++) CALL1(close, file); /* before Linux 5.9 */
     CALL2(prctl, PR_SET_NAME, "command-guard"); /* else the number of the descriptor it was started from */
     CALL2(prctl, PR_SET_CHILD_SUBREAPER, 1);
     if (!read_job()) return send_failed(-EINVAL, "job"), 2;
-    CALL1(chdir, "/");
     if ((error = open_log()) < 0) return send_failed(error, "log"), 0;
     CALL3(fcntl, 0, F_SETFD, FD_CLOEXEC);
     shared = (void *)CALL6(mmap, 0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

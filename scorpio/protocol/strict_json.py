@@ -86,6 +86,8 @@ def _whole(scan: Any, frame: bytes) -> Any:
         raise ValueError(f"no JSON value at character {stop.value}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except SystemError:  # CPython 3.11 finds no JSONDecodeError to raise while `json` is not imported
+        raise ValueError("broken JSON") from None
     if end != len(text):
         raise ValueError(f"more text after the JSON value, at character {end}")
     return value

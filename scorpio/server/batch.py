@@ -9,6 +9,7 @@ import _thread
 
 from scorpio.protocol.errors import INVALID_REQUEST, ProtocolError
 from scorpio.protocol.messages import Request, encode_error, message_of
+from scorpio.protocol.meta import PROTOCOL_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ def receive_batch(server: Server, values: list[Any], peer: Peer) -> bytes | None
     return batch.close()
 
 
+def _allowed(request: Request) -> None:
+    if request.method == "initialize":
+        raise ProtocolError(INVALID_REQUEST, "initialize must not be in a batch", request_id=request.id)
+    meta = request.params.get("_meta")
+    if type(meta) is dict and PROTOCOL_VERSION in meta:
+        raise ProtocolError(INVALID_REQUEST, "A modern request must not be in a batch", request_id=request.id)
+
+
 class _Batch:
     """Collects the answers of one batch; the last of them sends it."""
 
@@ -49,8 +58,8 @@ class _Batch:
     def receive(self, server: Server, value: Any) -> None:
         try:
             message = message_of(value)
-            if type(message) is Request and message.method == "initialize":
-                raise ProtocolError(INVALID_REQUEST, "initialize must not be in a batch", request_id=message.id)
+            if type(message) is Request:
+                _allowed(message)
         except ProtocolError as error:
             self._answers.append(encode_error(error.request_id, error))
             return

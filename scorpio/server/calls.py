@@ -5,6 +5,7 @@ The only place where a handler's exception becomes bytes. Does not choose lanes 
 
 from __future__ import annotations
 
+import _thread
 import os
 import time
 
@@ -12,7 +13,7 @@ from scorpio.limits import ASK_ROUNDS_MAX, PROGRESS_EVERY_S, ROOTS_WAIT_S, RUNNI
 from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError
 from scorpio.protocol.messages import encode_error, encode_result
 from scorpio.protocol.meta import LOG_LEVELS, has_capability
-from scorpio.server import subscriptions
+from scorpio.server import questions, subscriptions
 from scorpio.server.request_state import digest
 from scorpio.tool import Call, InputRequired, ToolFailure
 
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
     Work = Callable[[Call[Any]], Awaitable[Encode]]
 
 PROGRESS_STEP = 0.001
-"""What a keep-alive adds to a progress that the handler gave: it must increase (MCP, basic/utilities/progress)."""
-
-_CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+"""What a keep-alive adds: progress must increase (MCP, basic/utilities/progress), but not overtake a handler's."""
 
 
 class ServerCall(Call["Any"]):
@@ -127,28 +126,39 @@ class ServerCall(Call["Any"]):
     def changed_resource(self, uri: str) -> None:
         subscriptions.changed_resource(self._server, uri)
 
-    def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    def ask_all(self, asked: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
         if self._running is None:
             raise TypeError("an instant handler cannot ask: make it `async def`")
-        for method, params in questions.values():
+        for method, params in asked.values():
             self._require(method, params)
-        answers = self._running.answers
-        missing = {key: question for key, question in questions.items() if key not in answers}
+        answers, refusals = self._running.answers, self._running.refusals
+        missing = {}
+        for key, (method, params) in asked.items():
+            if key in refusals:
+                raise ToolFailure(refusals[key])
+            if key in answers:
+                self._check(key, method, answers[key])
+            else:
+                missing[key] = (method, params)
         if missing:
             raise InputRequired(missing)
-        return {key: answers[key] for key in questions}
+        return {key: answers[key] for key in asked}
 
     def _require(self, method: str, params: dict[str, Any]) -> None:
-        capability = _CAPABILITY_OF[method]
-        url = capability == "elicitation" and params.get("mode") == "url"
-        if self.supports("elicitation.url" if url else capability):
+        name, required = questions.capability(method, params)
+        if self.supports(name):
             return
         if self._meta.revision.asks_by_request:
-            raise ToolFailure(f"This client cannot answer {method}: it did not declare {capability}.")
-        required: dict[str, Any] = {capability: {"url": {}} if url else {}}
-        raise ProtocolError(
-            MISSING_CLIENT_CAPABILITY, f"Client capability required: {capability}", {"requiredCapabilities": required}
-        )
+            raise ToolFailure(f"This client cannot answer {method}: it did not declare {name}.")
+        said = f"Client capability required: {name}"
+        raise ProtocolError(MISSING_CLIENT_CAPABILITY, said, {"requiredCapabilities": required})
+
+    def _check(self, key: str, method: str, answer: dict[str, Any]) -> None:
+        fault = questions.fault(method, answer)
+        if fault and self._meta.revision.asks_by_request:
+            raise ToolFailure(f"The client's answer to {method} is none: {fault}.")
+        if fault:
+            raise ProtocolError(INVALID_PARAMS, f"inputResponses/{key}: {fault}")
 
 
 async def _roots_or_timeout(session: Any) -> None:
@@ -175,12 +185,14 @@ class RunningCall:
         "_last_total",
         "_meta",
         "_peer",
+        "_progress_lock",
         "_request",
         "_server",
         "_started_s",
         "_work",
         "activity",
         "answers",
+        "refusals",
     )
 
     def __init__(
@@ -200,12 +212,17 @@ class RunningCall:
         self._entry = entry
         self._work = work
         self.answers = answers
+        """What the client answered in this and earlier rounds, by key."""
+        self.refusals: dict[str, str] = {}
+        """Questions of the legacy era that the client answered with an error, in words, by key."""
         self.activity = ""
         self._handle: Handle | None = None
         self._started_s = time.monotonic()
         self._last_progress = -1.0
         self._last_total: float | None = None
         self._last_progress_s = self._started_s
+        self._progress_lock = _thread.allocate_lock()
+        """A handler's threads and the keep-alive report; nothing may follow the end of the call."""
 
     def start(self) -> None:
         """Register first, submit second: the other order could lose the answer of a quick call."""
@@ -214,6 +231,8 @@ class RunningCall:
 
     def cancel(self) -> None:
         """Stop the work. The caller has popped the id, so nothing more is sent for it."""
+        with self._progress_lock:  # a report that is being written gets out; none comes after
+            pass
         if self._handle is not None:
             self._handle.cancel()
         if self._request.answer is not None:
@@ -223,12 +242,19 @@ class RunningCall:
         return self._peer.running.get(self._request.id) is self
 
     def send_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        token = self._meta.progress_token
-        if token is None or progress <= self._last_progress or not self.live():
+        """What the handler reports. From any thread."""
+        if self._meta.progress_token is None:
+            return
+        with self._progress_lock:
+            self._write_progress(progress, total, message)
+
+    def _write_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """With the lock held: nothing that does not increase, nothing after the end."""
+        if progress <= self._last_progress or not self.live():
             return
         self._last_progress, self._last_total = progress, total
         self._last_progress_s = time.monotonic()
-        params: dict[str, Any] = {"progressToken": token, "progress": progress}
+        params: dict[str, Any] = {"progressToken": self._meta.progress_token, "progress": progress}
         if total is not None:
             params["total"] = total
         if message and self._meta.revision.progress_message:
@@ -236,6 +262,8 @@ class RunningCall:
         self._peer.hint("notifications/progress", self._server.encode(params))
 
     async def _run(self) -> None:
+        import asyncio
+
         keep_alive = self._start_keep_alive() if self._meta.progress_token is not None else None
         try:
             encode = await self._rounds()
@@ -243,15 +271,27 @@ class RunningCall:
             encode = self._failing(error)
         except ToolFailure as failed:
             encode = self._failing(ProtocolError(INTERNAL_ERROR, str(failed)))
-        except Exception as bug:  # the boundary: a handler's bug must not end the lane
+        except (Exception, SystemExit) as bug:  # the boundary: a handler's bug must not end the lane
             encode = self._failing(self._server.internal_error(bug))
+        except asyncio.CancelledError as cancelled:
+            if not self.live():  # by the client, or at the end
+                raise
+            encode = self._failing(self._server.internal_error(cancelled))
         finally:
             if keep_alive is not None:
                 keep_alive.cancel()
-        if self.live() and self._peer.running.pop(self._request.id, None) is not None:
-            (self._request.answer or self._peer.write)(self._line(encode))
-        if self._peer.on_idle is not None and not self._peer.running:
-            self._peer.on_idle()
+        self._finish(encode)
+
+    def _finish(self, encode: Encode) -> None:
+        peer = self._peer
+        peer.answering += 1
+        with self._progress_lock:
+            ours = peer.running.pop(self._request.id, None) is not None
+        if ours:
+            (self._request.answer or peer.write)(self._line(encode))
+        peer.answering -= 1
+        if peer.on_idle is not None and not peer.busy():
+            peer.on_idle()
 
     def _line(self, encode: Encode) -> bytes:
         try:
@@ -298,12 +338,21 @@ class RunningCall:
                 answered = _resolver(loop, future)
                 open_requests[self._peer.request(method, self._server.encode(params), answered)] = future
             for key, future in zip(required.questions, list(open_requests.values()), strict=True):
-                self.answers[key] = _answer_of(required.questions[key][0], await future)
+                self._take_answer(key, required.questions[key][0], await future)
         finally:
-            for id_, future in open_requests.items():
-                if not future.done() and self._peer.asked.pop(id_, None) is not None:
+            for id_ in open_requests:
+                if self._peer.asked.pop(id_, None) is not None:
                     withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
                     self._peer.notify("notifications/cancelled", withdrawn)
+
+    def _take_answer(self, key: str, method: str, response: Response | None) -> None:
+        if response is None:
+            self.refusals[key] = f"The client went away before it answered {method}."
+        elif response.error is not None or type(response.result) is not dict:
+            said = response.error.get("message") if type(response.error) is dict else "an answer that is not an object"
+            self.refusals[key] = f"The client answered {method} with an error: {said}"
+        else:
+            self.answers[key] = response.result
 
     def _start_keep_alive(self) -> asyncio.Task[None]:
         import asyncio
@@ -318,10 +367,11 @@ class RunningCall:
             if quiet_s < PROGRESS_EVERY_S:
                 await asyncio.sleep(PROGRESS_EVERY_S - quiet_s)
                 continue
-            elapsed_s = round(time.monotonic() - self._started_s, 1)
-            given = self._last_total is not None or self._last_progress > elapsed_s
-            progress = self._last_progress + PROGRESS_STEP if given else elapsed_s
-            self.send_progress(progress, self._last_total, self.activity or f"running for {elapsed_s:.0f} s")
+            elapsed_s = time.monotonic() - self._started_s
+            with self._progress_lock:
+                progress = max(self._last_progress, 0.0) + PROGRESS_STEP
+                said = self.activity or f"running for {elapsed_s:.0f} s"
+                self._write_progress(progress, self._last_total, said)
             self._last_progress_s = time.monotonic()
 
 
@@ -336,15 +386,6 @@ def _resolver(
         loop.call_soon_threadsafe(resolve, response)
 
     return answered
-
-
-def _answer_of(method: str, response: Response | None) -> dict[str, Any]:
-    if response is None:
-        raise ToolFailure(f"The client went away before it answered {method}.")
-    if response.error is not None or type(response.result) is not dict:
-        said = response.error.get("message") if type(response.error) is dict else "an answer that is not an object"
-        raise ToolFailure(f"The client answered {method} with an error: {said}")
-    return dict(response.result)
 
 
 def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:

@@ -54,6 +54,8 @@ class ThreadLane:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[Callable[[], None]] = []
         self._started = False
+        self._running = _thread.allocate_lock()
+        """Held by the thread while it runs."""
 
     def submit(self, work: Work) -> Handle:
         handle = Handle(self)
@@ -72,13 +74,15 @@ class ThreadLane:
             loop = self._loop
         loop.call_soon_threadsafe(function)
 
-    def stop(self) -> None:
-        """End the loop after what it does now. The thread is not waited for."""
+    def stop(self, timeout_s: float = 0.0) -> None:
+        """Cancel what runs and end the loop; wait for the thread, but not longer than `timeout_s`."""
         with self._lock:
             self._waiting.clear()
             loop = self._loop
         if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
+            if timeout_s and self._running.acquire(timeout=timeout_s):
+                self._running.release()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         assert self._loop is not None
@@ -89,12 +93,18 @@ class ThreadLane:
 
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
-        with self._lock:
-            self._loop = loop
-            waiting, self._waiting = self._waiting, []
-        for function in waiting:
-            loop.call_soon(function)
-        loop.run_forever()
+        with self._running:
+            with self._lock:
+                self._loop = loop
+                waiting, self._waiting = self._waiting, []
+            for function in waiting:
+                loop.call_soon(function)
+            loop.run_forever()
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            loop.close()
 
 
 class LoopLane:

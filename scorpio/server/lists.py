@@ -36,7 +36,7 @@ def list_result(
 
     `made`: wire objects that a toolset's state adds to this one answer, which is then not kept.
     """
-    if "cursor" in request.params:
+    if request.params.get("cursor") is not None:  # some clients write null for none
         raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
     revision = meta.revision
     key: object = (request.method, revision.name)

@@ -72,6 +72,7 @@ class Peer:
     __slots__ = (
         "_asked_count",
         "_lock",
+        "answering",
         "asked",
         "ended",
         "last_call_s",
@@ -96,6 +97,8 @@ class Peer:
         self.session: Session | None = None
         self.running: dict[RequestId, RunningCall] = {}
         """Calls in progress. Whoever pops an id has the right to answer it; nobody else does."""
+        self.answering = 0
+        """Calls that are no longer in `running` and whose answer is not written yet. Counted by the slow lane."""
         self.listens: dict[RequestId, dict[str, Any]] = {}
         """Modern era: open `subscriptions/listen` requests and the filter each was acknowledged with."""
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
@@ -127,6 +130,10 @@ class Peer:
 
     def in_flight(self, id_: RequestId) -> bool:
         return id_ in self.running or id_ in self.listens
+
+    def busy(self) -> bool:
+        """True while a call is in progress or its answer is on its way out."""
+        return bool(self.running) or self.answering > 0
 
     def close(self) -> None:
         """The client is gone: nothing is sent any more, every question fails, every call is cancelled."""

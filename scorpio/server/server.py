@@ -102,7 +102,7 @@ class Server:
             return None
         except ProtocolError as error:
             refused = error
-        except Exception as bug:
+        except (Exception, SystemExit) as bug:  # a library that calls exit() must not end the server
             refused = self.internal_error(bug)
         return encode_error(message.id, refused) if isinstance(message, Request) else None
 
@@ -110,11 +110,16 @@ class Server:
         params = request.params
         meta = modern_meta(params) if "_meta" in params else None
         method = methods.METHODS.get(request.method)
+        if (peer.running or peer.listens) and peer.in_flight(request.id):
+            raise ProtocolError(INVALID_REQUEST, "A request with this id is still in progress")
         if method is None:
-            return methods.call_alias(self, request, meta, peer)
+            result = methods.call_alias(self, request, meta, peer)
+            return None if result is None else encode_result(request.id, result)
         if meta is None:
             session = peer.session
             if not method.legacy:
+                if session is not None:
+                    raise ProtocolError(METHOD_NOT_FOUND, f"{request.method} does not exist in {session.revision.name}")
                 raise ProtocolError(INVALID_PARAMS, f"{request.method} needs _meta with {PROTOCOL_VERSION}")
             if session is None:
                 if not method.before_initialize:
@@ -123,8 +128,6 @@ class Server:
                 meta = session.request_meta(params)
         elif not method.modern:
             raise ProtocolError(METHOD_NOT_FOUND, f"{request.method} does not exist in {meta.revision.name}")
-        if (peer.running or peer.listens) and peer.in_flight(request.id):
-            raise ProtocolError(INVALID_REQUEST, "A request with this id is still in progress")
         result = method.handle(self, request, meta, peer)
         return None if result is None else encode_result(request.id, result)
 
@@ -225,7 +228,10 @@ class Server:
 
 
 def _encode_plain(value: Any) -> bytes:
-    return strict_json.dumps(value).encode()
+    text = strict_json.dumps(value)
+    if "\\ud" in text:  # half of a character beyond 16 bits, or a surrogate alone: orjson's path tells them apart
+        raise TypeError("not for the plain writer")
+    return text.encode()
 
 
 def _loads_text(frame: bytes) -> Any:

@@ -279,7 +279,7 @@ class StdioServer:
         idle.acquire()
         self._peer.on_idle = lambda: idle.release() if idle.locked() else None
         self._peer.fail_questions()
-        if self._peer.running and not self._output.broken:
+        if self._peer.busy() and not self._output.broken:
             idle.acquire(timeout=DRAIN_MS_MAX / 1000)
 
     def _watch(self, wakeup_fd: int) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "build" / "launcher" / "supervisor.c"
-TWIN = ROOT / "scorpio" / "supervise.py"
 
 BARE = ["-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector"]
 WITH_LIBC = ["-O2", "-static", "-DSUPERVISOR_LIBC"]
@@ -79,6 +78,11 @@ async def until(condition: Callable[[], object]) -> bool:
     return bool(condition())
 
 
+def _no_supervisor_is_left() -> bool:
+    process._live.supervisors.drop_spare()
+    return not children(os.getpid())
+
+
 class Commands:
     """Starts commands with usual arguments and ends them all."""
 
@@ -100,7 +104,7 @@ class Commands:
             for command in self.started:
                 command.ask_to_terminate(0)
             assert await until(lambda: not process._live.commands)
-            assert await until(lambda: not children(os.getpid()).keys() & {one.supervisor_pid for one in self.started})
+            assert await until(_no_supervisor_is_left)
 
     async def start(self, command: str, **changes: Any) -> process.Command:
         arguments: dict[str, Any] = {

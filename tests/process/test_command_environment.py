@@ -22,6 +22,8 @@ def test_secrets_and_internal_variables_are_left_out() -> None:
         "SCORPIO_HTTP_TOKEN": "t",
         "XMPP_PASSWORD": "p",
         "SCORPIO_SUPERVISOR": "/s",
+        "SCORPIO_EXECUTABLE": "/e",
+        "SCORPIO_CACHE_LOCK": "9",
         "SCORPIO_INTERNAL_X": "1",
         "_MEIPASS2": "/m",
         "_PYI_ARCHIVE_FILE": "/a",

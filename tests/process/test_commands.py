@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scorpio import process
-from tests.process.commands import Commands, living, until
+from tests.process.commands import Commands, children, living, until
 
 
 def how(end: process.Exit) -> tuple[int | None, int | None, str]:
@@ -276,12 +276,41 @@ def test_many_commands_leave_no_descriptor_and_no_zombie(commands: Commands, sup
     count = 200 if supervisor else 40
 
     async def body() -> None:
-        await commands.output("true")
-        await until(lambda: not process._live.commands)
+        process._live.prepare()
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(count):
             assert (await (await commands.start("true")).wait_shell()).code == 0
         assert await until(lambda: not process._live.commands)
+        process._live.prepare()
         assert len(os.listdir("/proc/self/fd")) == before
 
     commands.run(body)  # which waits until every supervisor is reaped
+
+
+def test_supervisor_started_ahead_takes_the_next_command_and_holds_nothing_of_the_server(commands: Commands) -> None:
+    async def body() -> None:
+        await commands.output("true")
+        assert await until(lambda: process._live.supervisors.spare)
+        assert process._live.supervisors.spare is not None
+        spare = process._live.supervisors.spare[1]
+        assert await until(lambda: os.listdir(f"/proc/{spare}/fd") == ["0"])
+        assert os.readlink(f"/proc/{spare}/cwd") == "/"
+        started = await commands.start("exit 3", env={"PATH": os.environ["PATH"], "NEW": "1"})
+        assert started.supervisor_pid == spare
+        assert (await started.wait_shell()).code == 3
+
+    commands.run(body)
+
+
+def test_supervisor_started_ahead_that_was_killed_is_replaced(commands: Commands) -> None:
+    async def body() -> None:
+        process._live.prepare()
+        assert process._live.supervisors.spare is not None
+        spare = process._live.supervisors.spare[1]
+        os.kill(spare, signal.SIGKILL)
+        assert await until(lambda: children(os.getpid())[spare] == "Z")
+        started = await commands.start("exit 3")
+        assert started.supervisor_pid != spare
+        assert (await started.wait_shell()).code == 3
+
+    commands.run(body)

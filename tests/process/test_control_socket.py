@@ -10,20 +10,37 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.commands import TWIN, living, read, wait_until
+from scorpio.supervisors import TWIN
+from tests.process.commands import ROOT, living, read, wait_until
 
 
 class Talk:
     def __init__(self, supervisor: str) -> None:
         self.socket, theirs = socket.socketpair()
-        argv = [supervisor] if supervisor else [sys.executable, "-I", "-S", str(TWIN)]
+        argv = [supervisor] if supervisor else [sys.executable, "-I", "-S", "-c", TWIN, str(ROOT)]
         self.pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)])
         theirs.close()
         self.socket.settimeout(20)
 
     def job(self, tmp_path: Path, command: str, *, survive: str = "0", status: str = "") -> None:
-        fields = [survive, "100", "100", "25", "500", "0", "/", f"{tmp_path}/log", status, "", "/bin/sh", "sh", "-c"]
-        body = "".join(field + "\0" for field in [*fields, command]).encode()
+        fields = [
+            survive,
+            "100",
+            "100",
+            "25",
+            "500",
+            "0",
+            "/",
+            f"{tmp_path}/log",
+            status,
+            "",
+            "/bin/sh",
+            "3",
+            "sh",
+            "-c",
+            command,
+        ]
+        body = "".join(field + "\0" for field in [*fields, "PATH=/usr/bin:/bin"]).encode()
         self.socket.sendall(b"%08d%b" % (len(body), body))
 
     def started(self) -> None:
@@ -71,7 +88,17 @@ def test_unknown_words_are_passed_over(talk: Talk, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "job", [b"", b"0000", b"00000000", b"000000040\0/\0", b"00000010short", b"99999999" + b"x" * 99]
+    "job",
+    [
+        b"",
+        b"0000",
+        b"00000000",
+        b"000000040\0/\0",
+        b"00000010short",
+        b"99999999" + b"x" * 99,
+        b"00000026" + b"0\0" * 12 + b"a\0",
+        b"00000028" + b"0\0" * 11 + b"3\0a\0b\0",
+    ],
 )
 def test_broken_job_starts_nothing(talk: Talk, job: bytes) -> None:
     talk.socket.sendall(job)

@@ -221,7 +221,7 @@ def test_supervisors_program_may_vanish_while_the_server_runs(
         assert (await (await commands.start("exit 3")).wait_shell()).code == 3
         copy.unlink()
         started = await commands.start("sleep 1000")
-        assert process.survivors_of(started.supervisor_pid) == [(started.pid, "sleep")]
+        assert await until(lambda: process.survivors_of(started.supervisor_pid) == [(started.pid, "sleep")])
         assert await started.terminate(500) == 1
 
     commands.run(body)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scorpio import process
-from tests.process.commands import ROOT, living, read, wait_until
+from tests.process.commands import ROOT, children, living, read, wait_until
 
 SERVER = """
 import asyncio, json, os, sys, threading, time
@@ -110,6 +110,15 @@ def test_killed_servers_command_has_a_status_that_says_so(serve: Any, tag: str, 
     told = process.read_status(f"{tmp_path}/status0")
     assert told is not None
     assert (told[0].signal, told[0].reason) == (signal.SIGTERM, "server")
+
+
+def test_supervisor_started_ahead_goes_with_a_killed_server(serve: Any, tag: str) -> None:
+    server = serve({"command": "exec sleep 1000"})
+    guard = server.pids[0][0]
+    assert wait_until(lambda: len(children(server.process.pid)) == 2)
+    spare = (children(server.process.pid).keys() - {guard}).pop()
+    server.kill()
+    assert wait_until(lambda: not Path(f"/proc/{spare}/fd/0").exists())
 
 
 def test_file_of_a_long_command_goes_with_a_killed_server(serve: Any, tag: str, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from typing import Any
 
 import orjson
@@ -12,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorpio.protocol import strict_json
+from tests.links import ROOT
 from tests.protocol.json_values import CODE_POINTS, UNICODE, values
 
 REFUSED = "refused"
@@ -139,6 +142,26 @@ def has_wide_integer(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(has_wide_integer, value))
     return type(value) is int and not -(2**63) <= value < 2**64
+
+
+WITHOUT_JSON = """
+import sys
+from scorpio.protocol import strict_json
+assert "json" not in sys.modules
+for frame in (b'{"a":1,', b"{", b'{"a":1 2}', b"[1", b"[1,]", b'"a', b'"a\\u12"', b'"\\q"', b'"\\x01"', b"{1}"):
+    try:
+        strict_json.loads(frame)
+    except ValueError:
+        continue
+    sys.exit(f"{frame} was read")
+"""
+
+
+def test_broken_json_is_a_value_error_also_while_json_is_not_imported() -> None:
+    """CPython 3.11's scanner then returns an error without an exception: SystemError."""
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{WITHOUT_JSON}"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_a_key_that_stands_twice_is_named() -> None:

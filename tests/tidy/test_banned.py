@@ -27,11 +27,11 @@ SERVING_CALLS = {
 """Banned in scorpio/ and tools/ only."""
 
 ALLOWED = {
-    ("print", "scorpio/client/render.py"),
-    (
-        "time.sleep",
-        "scorpio/transports/stdio.py",
-    ),  # the last bound before os._exit
+    # Where the call is the point of the module, or a wait that nothing announces the end of.
+    "scorpio/client/render.py": {"print"},
+    "tools/conformance/test_stray_output/handler.py": {"print"},
+    "scorpio/process.py": {"time.sleep"},  # 1 ms, from the end of a socket to the end of its process
+    "scorpio/transports/stdio.py": {"time.sleep"},  # the last bound before os._exit
 }
 
 REVISION = re.compile(r"\d{4}-\d\d-\d\d")
@@ -49,7 +49,7 @@ def banned_calls(path: str, tree: ast.Module) -> Iterator[Fault]:
             continue
         name = dotted(node.func)
         instead = CALLS.get(name) or (SERVING_CALLS.get(name) if serving else None)
-        if instead and (name, path) not in ALLOWED:
+        if instead and name not in ALLOWED.get(path, ()):
             yield node.lineno, f"{name}() is banned; use {instead}."
         if any(k.arg == "shell" and not _is_false(k.value) for k in node.keywords):
             yield node.lineno, "shell=True is banned; pass a list of arguments."

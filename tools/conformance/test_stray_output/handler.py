@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def _write() -> bytes:
     print('{"jsonrpc":"2.0","id":1,"result":{}}')  # noqa: T201 what is tested
     if sys.stdout is not None:
-        sys.stdout.write("half a line")
+        sys.stdout.write("a line on sys.stdout\n")
         sys.stdout.flush()
     os.write(1, b"stray bytes on 1\n")
     subprocess.run(["echo", "a child that inherits 1"], check=False)

@@ -1,0 +1,1 @@
+"""Measurements of scorpio beside other servers. `run.py` is the entry; README.md says how to read the numbers."""

@@ -1,0 +1,90 @@
+"""Every tools/*/*/cases.json against a real server of its toolset, over every transport.
+
+A case: title, arguments, result; `client` says what the client declared and answers (see `CASE_KEYS`).
+A result: `text` or `text_matches` (a regular expression, searched) or `content`, `is_error`, `structured`; or `error`,
+the JSON-RPC error. Placeholders as in tests/expect.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.expect import difference
+from tests.links import ROOT
+from tests.wire import MODERN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.wire import Wire
+
+CASE_KEYS = {"title", "arguments", "result", "client", "transports"}
+RESULT_KEYS = {"text", "text_matches", "content", "structured", "is_error", "error"}
+CLIENT_KEYS = {"capabilities", "answers"}
+ALWAYS_FAILS = {"test_error_handling"}
+"""Tools whose purpose is to fail."""
+
+TOOLS = sorted(path.parent for path in (ROOT / "tools").glob("*/*/tool.json"))
+
+
+def _cases() -> list[Any]:
+    found = []
+    for folder in TOOLS:
+        path = folder / "cases.json"
+        cases = json.loads(path.read_text("utf-8")) if path.is_file() else []
+        for case in cases:
+            name = f"{folder.parent.name}-{folder.name}-{case['title'].replace(' ', '_')}"
+            found.append(pytest.param(folder, case, id=name))
+    return found
+
+
+@pytest.mark.revisions(MODERN)
+@pytest.mark.parametrize(("folder", "case"), _cases())
+def test_case_gives_the_result_it_shows(
+    connect: Callable[..., Wire], folder: Path, case: dict[str, Any], transport: str
+) -> None:
+    if transport not in case.get("transports", (transport,)):
+        pytest.skip(f"not over {transport}")
+    client = case.get("client", {})
+    wire = connect(folder.parent.name, handshake=False, capabilities=client.get("capabilities"))
+    for method, answer in client.get("answers", {}).items():
+        wire.answers[method] = _always(answer)
+    name = json.loads((folder / "tool.json").read_text("utf-8"))["name"]
+    expected = case["result"]
+    if "error" in expected:
+        error = wire.error("tools/call", {"name": name, "arguments": case["arguments"]})
+        assert difference(expected["error"], error) == ""
+        return
+    result = wire.call(name, case["arguments"])
+    assert _mismatch(expected, result) == ""
+
+
+def _always(answer: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda params: answer
+
+
+def _mismatch(expected: dict[str, Any], result: dict[str, Any]) -> str:
+    text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+    if result["isError"] != expected.get("is_error", False):
+        return f"isError is {result['isError']}: {text}"
+    if "text_matches" in expected and not re.search(expected["text_matches"], text, re.DOTALL):
+        return f"{text!r} does not match {expected['text_matches']!r}"
+    shown = {"text": text, "content": result["content"], "structured": result.get("structuredContent")}
+    return "\n".join(filter(None, (difference(expected[key], shown[key]) for key in shown if key in expected)))
+
+
+@pytest.mark.parametrize("folder", TOOLS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+def test_each_tool_shows_a_success_and_a_failure(folder: Path) -> None:
+    cases = json.loads((folder / "cases.json").read_text("utf-8"))
+    for case in cases:
+        assert case.keys() <= CASE_KEYS, case["title"]
+        assert case["result"].keys() <= RESULT_KEYS, case["title"]
+        assert case.get("client", {}).keys() <= CLIENT_KEYS, case["title"]
+    failing = [case["result"].get("is_error", False) or "error" in case["result"] for case in cases]
+    assert True in failing
+    assert False in failing or folder.name in ALWAYS_FAILS
