@@ -29,7 +29,7 @@ PAUSE_MS = 200
 """Between two tellings, so that a program that never stops writing costs little."""
 
 SETTLE_ROUNDS_MAX = 5
-"""Directories that appear while the others are being watched are watched too; who makes them for ever is not waited for."""
+"""What appears while the rest is being watched is watched too; who makes directories for ever is not waited for."""
 
 EVENT = struct.Struct("iIII")
 EVENTS_BYTES = 16 * 1024

@@ -170,7 +170,7 @@ class Skills:
         if run:
             from tools.core.invoke_skill.commands import run_commands
 
-            text = await run_commands(parts, skill.directory, call)
+            text = await run_commands(parts, call)
         else:
             text = "".join(map(str, parts))
         return await asyncio.to_thread(skill_text.framed, skill.name, text, skill.directory, commands_left=left)

@@ -6,12 +6,17 @@ Touches no disk before a handler needs it.
 from __future__ import annotations
 
 from tools.core.background_tasks import BackgroundTasks
+from tools.core.skills import Skills
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from scorpio.settings import Settings
     from scorpio.state.home import Home
+    from scorpio.tool import StateLink
     from tools.core.read_image.decoder import Decoders
+    from tools.core.skills import Prompt
 
 
 class CoreState:
@@ -19,6 +24,7 @@ class CoreState:
 
     def __init__(self, home: Home, settings: Settings) -> None:
         self.background_tasks = BackgroundTasks(home, settings)
+        self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
 
     @property
@@ -30,7 +36,26 @@ class CoreState:
             self._image_decoders = Decoders()
         return self._image_decoders
 
+    def connect(self, link: StateLink) -> None:
+        self.skills.connect(link)
+
+    def describe(self, descriptor: dict[str, Any]) -> dict[str, Any] | None:
+        return self.skills.describe(descriptor)
+
+    def prompts(self) -> list[dict[str, Any]]:
+        return self.skills.prompts()
+
+    def get_prompt(self, name: str, arguments: dict[str, str]) -> Prompt | None:
+        return self.skills.get_prompt(name, arguments)
+
+    def complete_prompt(self, name: str, argument: str, value: str) -> list[str] | None:
+        return self.skills.complete_prompt(name, argument, value)
+
+    def set_root(self, path: str | None) -> None:
+        self.skills.set_root(path)
+
     def close(self) -> None:
+        self.skills.close()
         self.background_tasks.close()
 
 

@@ -180,7 +180,8 @@ def _scalar(text: str) -> str:
 
 def _unquoted(text: str) -> str | None:
     """A quoted text with nothing but a comment after it, its escapes replaced; None when the quotes do not match."""
-    quote, parts, at = text[0], [], 1
+    parts: list[str] = []
+    quote, at = text[0], 1
     while at < len(text):
         character = text[at]
         if character == quote == "'" and text[at + 1 : at + 2] == "'":

@@ -15,7 +15,7 @@ WORD = re.compile(r"[^\s\[\]<>()|,;:\"'`]{1,64}")
 def completed(hint: str, value: str) -> list[str]:
     """`value` with its last word completed, for each word the hint names in that place or as a flag."""
     places, flags = _named(hint)
-    start = len(value) - len(value.split(" ")[-1])
+    start = len(value) - len(value.rpartition(" ")[2])
     before, last = value[:start], value[start:]
     given = before.split()
     position = sum(1 for word in given if not word.startswith("-"))

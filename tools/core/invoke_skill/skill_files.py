@@ -124,7 +124,7 @@ def find(places: Sequence[Source], known: Mapping[str, Skill]) -> Found:
             if skill is None:
                 continue
             if len(skills) >= SKILLS_MAX:
-                found.warnings.append(f"There are more than {SKILLS_MAX} skills; those from {directory} on are not used.")
+                found.warnings.append(f"{directory} and further skills are not used: there are {SKILLS_MAX} already.")
                 break
             skills[name] = skill
             found.warnings += [f"Skill {name}: {skill.file}: {fault}." for fault in skill.about.faults]
@@ -219,9 +219,8 @@ def _skill(name: str, source: Source, known: Skill | None) -> Skill | None:
         return None
     except OSError as error:
         raise Refused(f"cannot be looked at: {error.strerror}") from None
-    if known is not None and known.signature and known.source.within == source.within:
-        if known.signature == signature_of(status):  # the same file, whatever leads to it
-            return known
+    if known is not None and known.signature and known.signature == signature_of(status):
+        return known  # the same file, whatever leads to it
     head, real, signature = read_skill(path, source.within, SKILL_HEAD_BYTES_MAX)
     about, _ = read(head)
     return Skill(name, source, real, signature, about)

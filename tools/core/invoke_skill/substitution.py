@@ -71,7 +71,7 @@ class Substitution:
             size += len(before) + (len(put) if isinstance(put, str) else 0)
             if size > SKILL_TEXT_CHARS_MAX:
                 raise ToolFailure(
-                    f"With these arguments the skill's text has more than {SKILL_TEXT_CHARS_MAX} characters. Shorten them."
+                    f"With these arguments the skill's text passes {SKILL_TEXT_CHARS_MAX} characters. Shorten them."
                 )
         parts.append(body[at:])
         if self._arguments and not self._used:
@@ -136,4 +136,3 @@ class Substitution:
             return f"${{{WORD_VARIABLE}{index}}}"
 
         return Command(re.sub(self._pattern(commands=False), variable, source), variables)
-
