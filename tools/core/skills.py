@@ -13,7 +13,7 @@ from scorpio.limits import SKILL_ARGUMENTS_BYTES_MAX, SKILL_NAME_CHARS_MAX, SKIL
 from scorpio.settings import project_of
 from scorpio.tool import ToolFailure
 from tools.core.invoke_skill import catalogue, skill_files
-from tools.core.invoke_skill.front_matter import cut, one_line
+from tools.core.invoke_skill.front_matter import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,13 +136,12 @@ class Skills:
 
     async def invoke(self, name: str, arguments: str, call: Call[Any]) -> str:
         """The text of a skill, or the list of all. Raises ToolFailure."""
-        shown = cut(one_line(name), 80)
         name = name.strip().removeprefix("/")  # as a person would type it
         place = await self._catalogue_of(call)
         if name == LIST:
             return catalogue.whole(place.found, place.places)
         if not skill_files.is_name(name):
-            raise ToolFailure(f"{shown!r} is no skill's name. {NAMES_TEXT}")
+            raise ToolFailure(f"{cut(name, SKILL_NAME_CHARS_MAX + 1)!r} is no skill's name. {NAMES_TEXT}")
         skill = place.found.skills.get(name)
         if skill is None:
             raise ToolFailure(_unknown(name, place))

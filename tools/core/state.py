@@ -5,7 +5,8 @@ Touches no disk before a handler needs it.
 
 from __future__ import annotations
 
-from tools.core.background_tasks import BackgroundTasks
+import _thread
+
 from tools.core.skills import Skills
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from scorpio.settings import Settings
     from scorpio.state.home import Home
     from scorpio.tool import StateLink
+    from tools.core.background_tasks import BackgroundTasks
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
 
@@ -23,9 +25,22 @@ class CoreState:
     """One object a server process."""
 
     def __init__(self, home: Home, settings: Settings) -> None:
-        self.background_tasks = BackgroundTasks(home, settings)
+        self._home = home
+        self._settings = settings
+        self._opening = _thread.allocate_lock()
+        self._background_tasks: BackgroundTasks | None = None
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
+
+    @property
+    def background_tasks(self) -> BackgroundTasks:
+        """For every lane. Not before a command: the first tools/list opens this state, and needs none of it."""
+        with self._opening:
+            if self._background_tasks is None:
+                from tools.core.background_tasks import BackgroundTasks
+
+                self._background_tasks = BackgroundTasks(self._home, self._settings)
+            return self._background_tasks
 
     @property
     def image_decoders(self) -> Decoders:
@@ -56,7 +71,8 @@ class CoreState:
 
     def close(self) -> None:
         self.skills.close()
-        self.background_tasks.close()
+        if self._background_tasks is not None:
+            self._background_tasks.close()
 
 
 def open_state(home: Home, settings: Settings) -> CoreState:

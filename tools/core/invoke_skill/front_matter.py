@@ -23,6 +23,9 @@ READ_KEYS = frozenset(
 """All others are skipped as they stand, with whatever is nested below them."""
 
 TRUE_WORDS = ("true", "yes", "on")
+FAULTS_MAX = 5
+"""Named of one file: who mends those sees the next ones."""
+
 NULL_WORDS = ("~", "null", "Null", "NULL")
 RESERVED = "&*!@`%{|>"
 """What begins something else than plain text in YAML."""
@@ -37,8 +40,6 @@ class FrontMatter:
     __slots__ = ("argument_hint", "arguments", "description", "faults", "for_model", "for_user")
 
     def __init__(self, values: dict[str, Value], faults: list[str], body: str) -> None:
-        self.faults = faults
-        """What was damaged, a clause each; the rest was read all the same."""
         about = one_line(_text(values.get("description", ""))) or _first_line(body)
         when = one_line(_text(values.get("when_to_use", "")))
         self.description = cut(" ".join(filter(None, (about, when))), SKILL_DESCRIPTION_CHARS_MAX)
@@ -48,6 +49,8 @@ class FrontMatter:
         """Names of the arguments, by position."""
         self.for_model = not _is_true(values.get("disable-model-invocation", "false"))
         self.for_user = _is_true(values.get("user-invocable", "true"))
+        self.faults = faults[:FAULTS_MAX]
+        """What was damaged, a clause each; the rest was read all the same."""
 
 
 def read(content: str) -> tuple[FrontMatter, str]:
@@ -56,19 +59,19 @@ def read(content: str) -> tuple[FrontMatter, str]:
     values: dict[str, Value] = {}
     at = 0
     while at < len(lines):
-        key, value = _key_of(lines[at])
-        end = at + 1
-        while end < len(lines) and _belongs(lines[end], value):
-            end += 1
-        where = f"line {at + 2}"
+        line, where = lines[at], f"line {at + 2}"
+        start = at = at + 1
+        key, value = _key_of(line)
         if not key:
-            if lines[at].strip() and not lines[at].lstrip().startswith("#"):
+            if line.strip() and not line.lstrip().startswith("#"):
                 faults.append(f"{where} is not KEY: VALUE")
-        elif key in READ_KEYS:
+            continue
+        while at < len(lines) and _belongs(lines[at], value):
+            at += 1
+        if key in READ_KEYS:
             if key in values:
                 faults.append(f"{where}: {key} stands there twice, the last one counts")
-            values[key] = _value(key, value, lines[at + 1 : end], where, faults)
-        at = end if key else at + 1
+            values[key] = _value(key, value, lines[start:at], where, faults)
     return FrontMatter(values, faults, body), body
 
 
@@ -106,7 +109,9 @@ def _key_of(line: str) -> tuple[str, str]:
 
 def _belongs(line: str, value: str) -> bool:
     """Whether a line still belongs to the key above it, whose own line said `value`."""
-    return not line.strip() or line[0] in " \t" or (not value and (line == "-" or line.startswith("- ")))
+    if not line.strip() or line[0] in " \t":
+        return True
+    return not value and (line == "-" or line.startswith(("- ", "#")))
 
 
 def _value(key: str, first: str, rest: list[str], where: str, faults: list[str]) -> Value:
@@ -147,7 +152,7 @@ def _plain(key: str, lines: Sequence[str], where: str, faults: list[str]) -> str
 
 
 def _uncommented(line: str) -> str:
-    at = line.find(" #")
+    at = 0 if line.startswith("#") else line.find(" #")
     return line if at < 0 else line[:at].rstrip()
 
 

@@ -22,10 +22,7 @@ DEPTH_MAX = 8
 SKIPPED = ("__pycache__", "node_modules")
 """Folders whose files nobody reads by name; those that begin with a dot are skipped too."""
 
-NOT_RUN = (
-    "Commands written as !`…` in this skill were not run. Run those whose output you need with Bash, "
-    "as you would any command."
-)
+NOT_RUN = "Commands written as !`…` in this skill were not run. Where you need the output of one, run it with Bash."
 
 
 def parts_of(skill: Skill, arguments: str, project: str, *, run_commands: bool) -> tuple[list[str | Command], bool]:
