@@ -220,7 +220,7 @@ class Command:
 
     def _reap(self, again_s: float) -> None:
         """The socket closes a moment before the process ends."""
-        if not reaped(self.supervisor_pid):
+        if not _live.reap():
             self._loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
 
 
@@ -253,6 +253,11 @@ class _LiveCommands:
         with self.lock:
             self.commands.remove(command)
             command.control.close()
+            self.supervisors.unreaped.append(command.supervisor_pid)
+
+    def reap(self) -> bool:
+        with self.lock:
+            return self.supervisors.reap()
 
 
 _live = _LiveCommands()

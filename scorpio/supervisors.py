@@ -58,8 +58,12 @@ class Supervisors:
             except (OSError, SpawnFailure):
                 pass  # the next command says why
 
-    def drop_spare(self) -> None:
+    def reap(self) -> bool:
+        """True when none of those that have ended or will soon is left."""
         self.unreaped = [pid for pid in self.unreaped if not reaped(pid)]
+        return not self.unreaped
+
+    def drop_spare(self) -> None:
         if self.spare:
             self.spare[0].close()
             self.unreaped.append(self.spare[1])

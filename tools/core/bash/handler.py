@@ -36,6 +36,9 @@ ACTIVITY_CHARS_MAX = 1000
 
 COMMAND_CHARS_SHOWN = 80
 SURVIVORS_SHOWN_MAX = 10
+LAST_LOOK_S = 0.02
+"""After a SIGSTOP of this server the time is up before its loop has heard that the command ended long ago."""
+
 DYING_S = 0.1
 """For what the shell left and /proc no longer shows."""
 
@@ -63,7 +66,10 @@ def _timeout(asked_ms: int | None, most_ms: int) -> tuple[int, str]:
             f"Invalid arguments for Bash: /timeout must be 1 or more milliseconds, at most {most_ms}, not {asked_ms}."
         )
     if asked_ms > most_ms:
-        return most_ms, f"[timeout {asked_ms} is above the maximum; {most_ms} ms were used. BackgroundBash has none.]"
+        return (
+            most_ms,
+            f"[timeout {asked_ms} ms is above the maximum; {most_ms} ms were used. BackgroundBash has none.]",
+        )
     return asked_ms, ""
 
 
@@ -96,6 +102,10 @@ class Run:
             except asyncio.CancelledError:
                 await _end_surely(command)
                 raise
+            except OSError as error:
+                raise ToolFailure(
+                    f"The command ran, but its log {log.path} cannot be read: {error.strerror}."
+                ) from None
             keep = not rendered.complete
         finally:
             log.close(keep=keep or self.task is not None)
@@ -117,6 +127,7 @@ class Run:
                 if ended.done():
                     return False
                 if time.monotonic() >= deadline_s:
+                    await asyncio.wait((ended,), timeout=LAST_LOOK_S)
                     return command.exit is None
                 self._call.activity = self._activity(time.monotonic() - started_s, log)
         finally:
