@@ -17,9 +17,11 @@ from scorpio.limits import (
     SKILL_FILE_BYTES_MAX,
     TOOL_DESCRIPTION_BYTES_MAX,
 )
-from tests.links import ROOT, ChildProcess, clean_environment, source_command
+from tests.links import ROOT, ChildProcess, clean_environment
 from tests.process.commands import BARE, compile_supervisor
 from tests.wire import LEGACY, MODERN, ErrorAnswer, Wire
+
+pytestmark = pytest.mark.builds("source")  # both, where the executable could differ
 
 LATEST = LEGACY[-1]
 ERAS = (LATEST, MODERN)
@@ -39,8 +41,9 @@ Greet $who in $style words: $ARGUMENTS
 class World:
     """One project, one home, and the servers that look at them."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, command: list[str]) -> None:
         self.directory = directory
+        self.command = command
         self.project = directory / "project"
         self.home = directory / "home"
         self.skills = self.project / ".claude/skills"
@@ -53,7 +56,7 @@ class World:
     ) -> Wire:
         variables = clean_environment(self.home, {"SCORPIO_CWD": str(self.project), **(environ or {})})
         stderr = self.directory / f"stderr-{len(self.wires)}"
-        wire = Wire(ChildProcess(source_command(["core"]), variables, stderr, ROOT), revision, capabilities)
+        wire = Wire(ChildProcess(self.command, variables, stderr, ROOT), revision, capabilities)
         self.wires.append(wire)
         wire.open()
         return wire
@@ -68,8 +71,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
+def world(tmp_path: Path, command: Callable[..., list[str]]) -> Iterator[World]:
+    made = World(tmp_path, command("core"))
     yield made
     for wire in made.wires:
         if not wire.closed:
@@ -100,6 +103,7 @@ def prompt_names(wire: Wire) -> list[str]:
 # -- invoking
 
 
+@pytest.mark.builds("source", "frozen")
 @pytest.mark.revisions(*ERAS)
 def test_a_skill_is_answered_with_its_arguments_directory_and_files(world: World, revision: str) -> None:
     folder = world.write("greet", GREET)
@@ -189,6 +193,15 @@ def test_bad_input_is_refused_with_the_way_out(world: World, arguments: object, 
     text = refused(world.connect(), arguments)
     assert said in text
     assert len(text) < 1000
+
+
+@pytest.mark.builds("source", "frozen")
+def test_an_unknown_name_is_answered_with_the_nearest(world: World) -> None:
+    for name in ("deploy", "docs", "test", "pdf"):
+        world.write(name, "Do it.")
+    said = refused(world.connect(), {"skill_name": "deplyo"})
+    assert said.startswith("No skill deplyo. Nearest: deploy, ")
+    assert said.count(",") == 2
 
 
 def test_without_skills_the_answer_says_where_one_would_be(world: World) -> None:
@@ -363,6 +376,7 @@ def more_announced(wire: Wire, heard: int) -> int:
     return announced(wire, "tools")
 
 
+@pytest.mark.builds("source", "frozen")
 @pytest.mark.revisions(*ERAS)
 def test_changes_on_disk_are_announced_without_a_call(world: World, revision: str) -> None:
     world.write("greet", GREET)
@@ -506,6 +520,7 @@ def test_commands_are_replaced_by_their_output_where_they_may_run(world: World, 
     assert tool(wire)["annotations"]["readOnlyHint"] is False
 
 
+@pytest.mark.builds("source", "frozen")
 def test_commands_run_for_a_prompt_too(world: World, supervisor: dict[str, str]) -> None:
     world.write("run", "Here: !`echo $((6 * 7))`")
     wire = world.connect(MODERN, environ={"SKILL_EXEC": "true", **supervisor})
