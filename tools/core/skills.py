@@ -71,7 +71,7 @@ class Skills:
         """By project, the one used last at the end."""
         self._root: str | None = None
         self._shown: Listing | None = None
-        """What clients were shown last; None before the first list."""
+        """What clients were shown, or told to look at again; None before the first list."""
         self._warned: set[str] = set()
         self._watch: DirectoryWatch | None = None
 
@@ -185,7 +185,9 @@ class Skills:
         from tools.core.directory_watch import nearest_existing
 
         wanted: dict[str, frozenset[str] | None] = {}
-        place = self._catalogues.get(self._project())
+        project = self._project()
+        with self._lock:
+            place = self._catalogues.get(project)
         if place is None:
             return wanted
         for source in place.places:
@@ -200,7 +202,8 @@ class Skills:
     def _listed(self) -> Catalogue:
         """The catalogue that is shown to clients, as the disk is now; watched from now on."""
         place = self._looked(self._project())
-        self._shown = place.listing
+        if self._shown is None:
+            self._shown = place.listing
         if self._watch is None and self._link is not None:
             from tools.core.directory_watch import DirectoryWatch
 
