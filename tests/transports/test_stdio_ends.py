@@ -243,17 +243,22 @@ def test_it_ends_with_its_parent_while_a_third_process_holds_the_pipes(
     )
     assert parent.stdin is not None
     assert parent.stdout is not None
+    others: list[int] = []
     try:
-        server, holder = map(int, parent.stdout.readline().split())
+        others += map(int, parent.stdout.readline().split())
+        server, holder = others
         parent.kill()
         parent.wait(BOUND_S)
         assert ended(server)
         os.kill(holder, 0)  # it did hold the pipes until now
-        os.kill(holder, signal.SIGKILL)
     finally:
         parent.kill()
+        parent.wait(BOUND_S)
         parent.stdin.close()
         parent.stdout.close()
+        for pid in others:
+            if pid in processes_with(environ["SCORPIO_HOME"]):
+                os.kill(pid, signal.SIGKILL)
 
 
 # -- what hangs
