@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,8 @@ LONG_MS = 600_000
 def _started(wire: Wire, **options: Any) -> int | str:
     """A slow call that is running: its handler has been counted."""
     before = wire.text("test_counts")
-    id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}, **options)
+    stubborn = {"stubborn_ms": options.pop("stubborn_ms")} if "stubborn_ms" in options else {}
+    id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS, **stubborn}}, **options)
     while wire.text("test_counts") == before:  # each turn is a round trip, not a sleep
         pass
     return id_
@@ -44,6 +46,45 @@ def test_call_cancelled_in_the_same_write_is_never_answered(connect: Connect) ->
     wire.send(json.dumps(request).encode() + b"\n" + json.dumps(cancel).encode() + b"\n")
     assert wire.text("test_slow", {"ms": 50}) == "Slept for 50 ms."
     assert wire.answers_to("gone") == []
+
+
+@pytest.mark.requirement("cancel:no-answer")
+def test_tool_that_goes_on_after_its_cancellation_answers_nobody_who_uses_the_id_next(connect: Connect) -> None:
+    wire = connect()
+    id_ = _started(wire, id="again", stubborn_ms=50)
+    wire.cancel(id_)
+    call = {"name": "test_slow", "arguments": {"ms": LONG_MS}}
+    wire.start("tools/call", call, id="again")
+    while "finished 1" not in wire.text("test_counts"):
+        pass
+    wire.settle()
+    assert wire.answers_to("again") == []
+    assert wire.error("tools/call", {"name": "test_simple_text"}, id="again")["code"] == -32600
+    wire.cancel("again")
+
+
+@pytest.mark.requirement("cancel:no-answer")
+@pytest.mark.requirement("calls:exactly-once")
+@pytest.mark.parametrize("seed", range(3))
+def test_calls_cancelled_at_any_moment_are_answered_once_or_never_and_the_others_once(
+    connect: Connect, seed: int
+) -> None:
+    wire = connect()
+    chance = random.Random(seed)
+    ids: list[int | str] = []
+    cancelled: set[int | str] = set()
+    for _ in range(150):
+        call = {"name": "test_slow", "arguments": {"ms": chance.randrange(5)}}
+        ids.append(wire.start("tools/call", call, meta={"progressToken": len(ids)}))
+        if chance.random() < 0.5:
+            victim = chance.choice(ids)
+            cancelled.add(victim)
+            wire.cancel(victim)
+    for id_ in set(ids) - cancelled:
+        wire.answer(id_)
+    assert wire.text("test_slow", {"ms": 20}) == "Slept for 20 ms."
+    assert {len(wire.answers_to(id_)) for id_ in cancelled} <= {0, 1}
+    assert {len(wire.answers_to(id_)) for id_ in set(ids) - cancelled} == {1}
 
 
 @pytest.mark.requirement("cancel:silent")

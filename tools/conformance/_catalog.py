@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     class TestErrorHandlingArguments(TypedDict):
         pass
 
+    class TestHeaderParameterArguments(TypedDict):
+        region: str
+
     class TestImageContentArguments(TypedDict):
         pass
 
@@ -89,6 +92,7 @@ if TYPE_CHECKING:
     class TestSlowArguments(TypedDict):
         ms: int
         steps: NotRequired[int]
+        stubborn_ms: NotRequired[int]
 
     class TestStrayOutputArguments(TypedDict):
         pass
@@ -124,6 +128,9 @@ if TYPE_CHECKING:
         kind: str
 
     class TestUrlElicitationArguments(TypedDict):
+        pass
+
+    class TestWorkingDirectoryArguments(TypedDict):
         pass
 
 
@@ -364,6 +371,28 @@ def validate_test_error_handling(data, custom_formats={}, name_prefix=None):
     data_is_dict = isinstance(data, dict)
     if data_is_dict:
         data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def validate_test_header_parameter(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['region']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'region' in data_keys:
+            data_keys.remove('region')
+            data__region = data['region']
+            if not isinstance(data__region, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.region must be string', value=data__region, name='' + (name_prefix or 'data') + '.region', rule='type'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -619,6 +648,16 @@ def validate_test_slow(data, custom_formats={}, name_prefix=None):
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be bigger than or equal to 1', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='minimum'))
                 if data__steps > 1000:
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be smaller than or equal to 1000', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='maximum'))
+        if 'stubborn_ms' in data_keys:
+            data_keys.remove('stubborn_ms')
+            data__stubbornms = data['stubborn_ms']
+            if not isinstance(data__stubbornms, int) and (not (isinstance(data__stubbornms, float) and data__stubbornms.is_integer())) or isinstance(data__stubbornms, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be integer', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='type'))
+            if isinstance(data__stubbornms, (int, float)) and (not isinstance(data__stubbornms, bool)):
+                if data__stubbornms < 0:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be bigger than or equal to 0', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='minimum'))
+                if data__stubbornms > 10000:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be smaller than or equal to 10000', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='maximum'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -827,10 +866,18 @@ def validate_test_url_elicitation(data, custom_formats={}, name_prefix=None):
     return data
 
 
-def load_asking_resource() -> Any:
-    from tools.conformance.asking_resource.handler import handle
-
-    return handle, None
+def validate_test_working_directory(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
 
 
 def load_json_schema_2020_12_tool() -> Any:
@@ -901,6 +948,12 @@ def load_test_endless_questions() -> Any:
 
 def load_test_error_handling() -> Any:
     from tools.conformance.test_error_handling.handler import handle
+
+    return handle, None
+
+
+def load_test_header_parameter() -> Any:
+    from tools.conformance.test_header_parameter.handler import handle
 
     return handle, None
 
@@ -1103,8 +1156,20 @@ def load_test_url_elicitation() -> Any:
     return handle, None
 
 
+def load_test_working_directory() -> Any:
+    from tools.conformance.test_working_directory.handler import handle
+
+    return handle, None
+
+
 def load_watched_resource() -> Any:
     from tools.conformance.watched_resource.handler import handle
+
+    return handle, None
+
+
+def load_who_is_reading() -> Any:
+    from tools.conformance.who_is_reading.handler import handle
 
     return handle, None
 
@@ -1198,6 +1263,15 @@ TOOLS = (
         "descriptor": b'{"name":"test_error_handling","title":"Test error handling","description":"Always fails, as a tool that cannot do what was asked.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_error_handling,
         "validate": validate_test_error_handling,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_header_parameter',
+        "slow": False,
+        "descriptor": b'{"name":"test_header_parameter","title":"Test header parameter","description":"Repeats a parameter that Streamable HTTP carries in a header too.","inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Any word","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_header_parameter,
+        "validate": validate_test_header_parameter,
         "coercions": (),
         "optional": (),
     },
@@ -1347,11 +1421,11 @@ TOOLS = (
     {
         "name": 'test_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_slow,
         "validate": validate_test_slow,
-        "coercions": (('ms', 'integer'), ('steps', 'integer')),
-        "optional": ('steps',),
+        "coercions": (('ms', 'integer'), ('steps', 'integer'), ('stubborn_ms', 'integer')),
+        "optional": ('steps', 'stubborn_ms'),
     },
     {
         "name": 'test_stray_output',
@@ -1463,6 +1537,15 @@ TOOLS = (
         "coercions": (),
         "optional": (),
     },
+    {
+        "name": 'test_working_directory',
+        "slow": True,
+        "descriptor": b'{"name":"test_working_directory","title":"Test working directory","description":"Tells where commands of this client would start.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_working_directory,
+        "validate": validate_test_working_directory,
+        "coercions": (),
+        "optional": (),
+    },
 )
 PROMPTS = (
     {
@@ -1498,12 +1581,6 @@ PROMPTS = (
 )
 RESOURCES = (
     {
-        "name": 'test://asking-resource',
-        "slow": True,
-        "descriptor": b'{"uri":"test://asking-resource","name":"asking-resource","title":"Asking resource","description":"A resource that asks the user before it is read.","mimeType":"text/plain"}',
-        "load": load_asking_resource,
-    },
-    {
         "name": 'test://static-binary',
         "slow": False,
         "descriptor": b'{"uri":"test://static-binary","name":"static-binary","title":"Static image","description":"An image that never changes.","mimeType":"image/png"}',
@@ -1520,6 +1597,12 @@ RESOURCES = (
         "slow": False,
         "descriptor": b'{"uri":"test://watched-resource","name":"watched-resource","title":"Watched resource","description":"A resource to subscribe to; test_trigger_resource_change announces its changes.","mimeType":"text/plain"}',
         "load": load_watched_resource,
+    },
+    {
+        "name": 'test://who-is-reading',
+        "slow": True,
+        "descriptor": b'{"uri":"test://who-is-reading","name":"who-is-reading","title":"Who is reading","description":"A resource that asks the user before it is read.","mimeType":"text/plain"}',
+        "load": load_who_is_reading,
     },
 )
 TEMPLATES = (
