@@ -170,3 +170,53 @@ TASK_LIST_TAIL_TASKS = 15
 
 TASK_LIST_TAIL_STEPS = 25
 """Steps of a task shown in the list at the end of each answer, around the next one."""
+
+# -- skills
+
+TOOL_DESCRIPTION_BYTES_MAX = 2000
+"""Longest description of a tool, the catalogue of skills in it included: Claude Code cuts there."""
+
+SKILL_FILE_BYTES_MAX = 1024 * 1024
+"""Largest SKILL.md: some 250,000 tokens, more than a model takes; real ones have 2 to 20 KB."""
+
+SKILL_HEAD_BYTES_MAX = 64 * 1024
+"""Read of each SKILL.md for the catalogue; front matter has 0.1 to 2 KB."""
+
+SKILLS_MAX = 512
+"""Skills in one catalogue. Looking at that many for changes takes about 3 ms."""
+
+SKILL_ENTRIES_MAX = 4096
+"""Entries looked at in one directory of skills, whatever they are."""
+
+SKILL_NAME_CHARS_MAX = 64
+"""Source: the Agent Skills format."""
+
+SKILL_DESCRIPTION_CHARS_MAX = 2048
+"""Of a description as it is kept; the Agent Skills format allows 1,024."""
+
+SKILL_ARGUMENT_NAMES_MAX = 32
+"""Names that `arguments` of a front matter may declare; further ones are ignored."""
+
+SKILL_ARGUMENTS_BYTES_MAX = 64 * 1024
+"""Longest arguments of one invocation: half of what one variable of a command's environment holds."""
+
+SKILL_TEXT_CHARS_MAX = 2 * 1024 * 1024
+"""Longest text of a skill once arguments are put in: 1 MiB of `$ARGUMENTS` would become 6 GB."""
+
+SKILL_FILES_SHOWN_MAX = 100
+"""Files named in the answer; more are counted."""
+
+SKILL_FILES_WALKED_MAX = 2000
+"""Entries looked at for that."""
+
+SKILL_PROJECTS_KEPT_MAX = 8
+"""Catalogues kept where one server serves clients in several projects."""
+
+SKILL_COMMANDS_MAX = 16
+"""Commands run for one invocation where SKILL_EXEC is on."""
+
+SKILL_COMMANDS_MS_MAX = 30_000
+"""For all of them together: what Bash gives one command."""
+
+SKILL_COMMAND_CHARS_MAX = 10_000
+"""Output of one of them in the text."""

@@ -43,6 +43,13 @@ def _names(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def _directories(value: str) -> tuple[str, ...]:
+    paths = tuple(os.path.expanduser(part.strip()) for part in value.split(os.pathsep) if part.strip())
+    if not all(map(os.path.isabs, paths)):
+        raise ValueError(f"must be absolute paths separated by {os.pathsep}")
+    return paths
+
+
 def _level(value: str) -> str:
     from scorpio.protocol.meta import LOG_LEVELS
 
@@ -90,6 +97,8 @@ KEYS = (
     Key("BASH_MAX_TIMEOUT_MS", _positive, BASH_MAX_TIMEOUT_MS_DEFAULT, _lower),
     Key("BASH_MAX_OUTPUT_BYTES", _positive, BASH_MAX_OUTPUT_BYTES_DEFAULT, _lower),
     Key("BG_SURVIVE", _boolean, False, _only_off),
+    Key("ADDITIONAL_SKILLS", _directories, ()),
+    Key("SKILL_EXEC", _boolean, False, _only_off),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -106,6 +115,8 @@ class Settings:
     bash_max_timeout_ms: int
     bash_max_output_bytes: int
     bg_survive: bool
+    additional_skills: tuple[str, ...]
+    skill_exec: bool
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

@@ -91,6 +91,10 @@ class StateLink:
         """Send a notification to `owner`'s clients; False when there is none."""
         raise NotImplementedError
 
+    def warn(self, text: str) -> None:
+        """A line on stderr for the person who runs the server."""
+        raise NotImplementedError
+
     def idle_s(self, owner: str) -> float:
         """Seconds since the last tool call of `owner` ended; 0.0 while one is in progress."""
         raise NotImplementedError

@@ -71,6 +71,11 @@ class Entry:
         return self._complete
 
 
+def made_entry(toolset: Toolset, name: str) -> Entry:
+    """What stands for a feature that the toolset's state made: it is handled by the state, never loaded."""
+    return Entry(toolset, {"name": name, "slow": True, "descriptor": b"{}", "load": None})
+
+
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
@@ -172,7 +177,7 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """Which of its parts the state makes while running: describe, prompts, resources, after_result."""
+        """Which of its parts the state makes while running: describe, prompts, resources, after_result, roots."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
         step_id: NotRequired[int]
         text: NotRequired[str]
 
+    class InvokeSkillArguments(TypedDict):
+        skill_name: str
+        arguments: NotRequired[str]
+
     class BackgroundBashArguments(TypedDict):
         command: str
 
@@ -159,6 +163,41 @@ def validate_task_manager(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_invoke_skill(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('skill_name', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('arguments', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    return True
+
+
+def validate_invoke_skill(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['skill_name']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'skill_name' in data_keys:
+            data_keys.remove('skill_name')
+            data__skillname = data['skill_name']
+            if not isinstance(data__skillname, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.skill_name must be string', value=data__skillname, name='' + (name_prefix or 'data') + '.skill_name', rule='type'))
+        if 'arguments' in data_keys:
+            data_keys.remove('arguments')
+            data__arguments = data['arguments']
+            if not isinstance(data__arguments, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.arguments must be string', value=data__arguments, name='' + (name_prefix or 'data') + '.arguments', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 def accept_background_bash(arguments: dict[str, Any]) -> bool:
     value = arguments.get('command', ABSENT)
     if not (type(value) is str):
@@ -268,6 +307,12 @@ def load_bash() -> Any:
     return handle, None
 
 
+def load_invoke_skill() -> Any:
+    from tools.core.invoke_skill.handler import handle
+
+    return handle, None
+
+
 def load_kill_bg_task() -> Any:
     from tools.core.kill_bg_task.handler import handle
 
@@ -336,6 +381,16 @@ TOOLS = (
         "optional": ('task_id', 'step_id', 'text'),
     },
     {
+        "name": 'InvokeSkill',
+        "slow": True,
+        "descriptor": b'{"name":"InvokeSkill","title":"Invoke skill","description":"Invoke a skill by name for reusable workflows. A skill is a text with instructions for one kind of task, written by the user or by the project, with files beside it. When a task fits one of the skills below, call this before you begin and follow what it answers: the skill\'s text with your arguments put in, its directory, and the files there, which Bash reads. Calling it changes nothing by itself. skill_name \\"list\\" shows every skill with its whole description.","inputSchema":{"type":"object","properties":{"skill_name":{"type":"string","description":"The skill name to invoke, or list for all of them"},"arguments":{"type":"string","description":"Arguments to pass to the skill, separated by spaces; quotes keep words together"}},"required":["skill_name"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_invoke_skill,
+        "accept": accept_invoke_skill,
+        "validate": validate_invoke_skill,
+        "coercions": (),
+        "optional": ('arguments',),
+    },
+    {
         "name": 'BackgroundBash',
         "slow": True,
         "descriptor": b'{"name":"BackgroundBash","title":"Start a background command","inputSchema":{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"}},"required":["command"]},"annotations":{"title":"Start a background command","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true},"description":"Execute a bash command in the background and return at once with its task id, pid and log file.\\n\\n- For development servers, watchers, long builds and test runs. No `&`, no `nohup`: they are not needed.\\n- Runs like Bash (same directory and environment, no terminal, empty stdin) but without a timeout.\\n- ReadBgOutput returns what is new, ListBgTasks shows all tasks, KillBgTask ends one with everything it started.\\n- A command that ends within a tenth of a second, such as a typo, is reported at once with its output and exit code.\\n- At most 64 run at the same time. They end with this server unless it is configured otherwise (BG_SURVIVE); logs stay for 7 days."}',
@@ -380,5 +435,5 @@ PROMPTS = ()
 RESOURCES = ()
 TEMPLATES = ()
 INSTRUCTIONS = 'Bash runs one command and waits for it; every call starts afresh in the project directory. What takes longer than its timeout, or should keep running (servers, watchers, long builds), belongs in BackgroundBash, which answers at once with a task id. ReadBgOutput gives what that task printed since the last read and whether it has ended; ListBgTasks shows all tasks; KillBgTask ends one with everything it started. A process that a Bash command leaves running becomes such a task by itself. Long output is cut in the middle and the file with all of it is named: search that file instead of running the command again. ReadImage shows an image file. Text files are read with Bash (cat, sed -n, grep).'
-DYNAMIC = ()
+DYNAMIC = ('describe', 'prompts', 'roots')
 METHODS = {}
