@@ -132,9 +132,11 @@ class Output:
 
     def _write_queued(self) -> None:
         with self._lock:
-            while self._queue and not self.broken:
+            while self._queue:
                 first = self._queue[0]
                 written = self._write_some(first)
+                if self.broken:  # and the queue empty
+                    return
                 self.queued_bytes -= written
                 if written < len(first):
                     self._queue[0] = first[written:]
