@@ -23,6 +23,9 @@ UNADDRESSED_ERRORS_PER_S_MAX = 20
 ASK_ROUNDS_MAX = 16
 """Questions one call may put to the user, one after the other; a handler that asks for ever is a bug."""
 
+TOOLSET_PREFIX_CHARS_MAX = 64
+"""Before the names of a toolset's tools: MCP allows 128 characters in all, and clients add a prefix of their own."""
+
 LISTENS_MAX = 64
 """Open `subscriptions/listen` streams of one peer; a client needs one."""
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import _thread
 import sys
 
+from scorpio.limits import TOOLSET_PREFIX_CHARS_MAX
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -271,5 +273,13 @@ def chosen(names: Sequence[str]) -> list[Toolset]:
         name, _, prefix = item.partition(":")
         if not name.isidentifier():
             raise ToolsetError(f"{item!r} is not a toolset. Write NAME or NAME:PREFIX, separated by commas.")
+        if (
+            len(prefix) > TOOLSET_PREFIX_CHARS_MAX
+            or not f"x{prefix}".replace("-", "_").isidentifier()
+            or (not prefix.isascii())
+        ):
+            raise ToolsetError(
+                f"{prefix[:80]!r} is no prefix: it has letters, digits, _ and -, at most {TOOLSET_PREFIX_CHARS_MAX}."
+            )
         toolsets.append(Toolset(name, prefix))
     return toolsets

@@ -154,8 +154,13 @@ class Server:
                 return self._reread(frame, None)
         if _has_escaped_letters(frame):
             return self._reread(frame, None)
-        if type(value) is dict and type(value.get("id")) is float:  # orjson: an integer beyond 64 bits
-            return self._reread(frame, None)
+        if type(value) is dict:
+            id_ = value.get("id")
+            if id_ is None:  # a cancel names its id there
+                params = value.get("params")
+                id_ = params.get("requestId") if type(params) is dict else None
+            if type(id_) is float:  # orjson: an integer beyond 64 bits
+                return self._reread(frame, None)
         return value
 
     def _reread(self, frame: bytes, fault: ValueError | None) -> Any:

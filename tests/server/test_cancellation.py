@@ -131,6 +131,31 @@ def test_question_of_a_cancelled_call_is_withdrawn(connect: Connect) -> None:
     assert wire.answers_to(id_) == []
 
 
+@pytest.mark.requirement("cancel:no-answer")
+def test_id_that_is_used_again_gets_the_answer_of_the_new_call_only(connect: Connect) -> None:
+    wire = connect()
+    deaf = {"name": "test_unexpected_exception_slow", "arguments": {"kind": "deaf"}}
+    wire.start("tools/call", deaf, id="again", meta={"progressToken": "started"})
+    wire.message(lambda m: m.get("method") == "notifications/progress", "its start")
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "again"}}
+    request = wire.request_object("again", "tools/call", {"name": "test_slow", "arguments": {"ms": 100}})
+    wire.send(json.dumps(cancel).encode() + b"\n" + json.dumps(request).encode() + b"\n")
+    assert wire.answer("again")["result"]["content"][0]["text"] == "Slept for 100 ms."
+    wire.settle()
+    assert len(wire.answers_to("again")) == 1
+
+
+@pytest.mark.requirement("cancel:by-type")
+@pytest.mark.parametrize("id_", [2**53 + 1, 2**70, -(2**64)])
+def test_call_with_an_integer_of_any_size_as_id_can_be_cancelled(connect: Connect, id_: int) -> None:
+    wire = connect()
+    _started(wire, id=id_)
+    wire.cancel(id_)
+    while "cancelled 1" not in wire.text("test_counts"):
+        pass
+    assert wire.answers_to(id_) == []
+
+
 @pytest.mark.requirement("end:drain")
 def test_call_in_progress_at_the_end_of_input_is_still_answered(connect: Connect) -> None:
     wire = connect()

@@ -153,7 +153,9 @@ def test_commands_start_in_the_first_root_unless_configuration_says_otherwise(
         pytest.skip("the environment is this process's own")
     environ["CLAUDE_PROJECT_DIR"] = "/usr/share"
     wire = connect(capabilities={"roots": {}})
-    wire.answers["roots/list"] = lambda params: {"roots": [{"uri": "https://x/y"}, {"uri": "file:///usr/l%69b"}]}
+    useless = ("https://x/y", "file://[half/usr", "file:///usr%00", "file://elsewhere/usr")
+    roots = [{"uri": uri} for uri in (*useless, "file:///usr/l%69b")]
+    wire.answers["roots/list"] = lambda params: {"roots": roots}
     wire.notify("notifications/roots/list_changed")
     assert wire.text("test_working_directory") == "/usr/lib"
     wire.answers["roots/list"] = lambda params: {"roots": []}

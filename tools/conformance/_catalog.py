@@ -955,8 +955,8 @@ def validate_test_unexpected_exception_slow(data, custom_formats={}, name_prefix
             data__kind = data['kind']
             if not isinstance(data__kind, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.kind must be string', value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='type'))
-            if not (isinstance(data__kind, str) and data__kind == 'exception' or (isinstance(data__kind, str) and data__kind == 'exit') or (isinstance(data__kind, str) and data__kind == 'cancelled') or (isinstance(data__kind, str) and data__kind == 'nothing') or (isinstance(data__kind, str) and data__kind == 'none')):
-                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ".kind must be one of ['exception', 'exit', 'cancelled', 'nothing', 'none']", value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='enum'))
+            if not (isinstance(data__kind, str) and data__kind == 'exception' or (isinstance(data__kind, str) and data__kind == 'exit') or (isinstance(data__kind, str) and data__kind == 'cancelled') or (isinstance(data__kind, str) and data__kind == 'nothing') or (isinstance(data__kind, str) and data__kind == 'deaf') or (isinstance(data__kind, str) and data__kind == 'none')):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ".kind must be one of ['exception', 'exit', 'cancelled', 'nothing', 'deaf', 'none']", value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='enum'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -1675,7 +1675,7 @@ TOOLS = (
     {
         "name": 'test_unexpected_exception_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_unexpected_exception_slow","title":"Test unexpected exception slow","description":"Ends in a way no handler should: what the server makes of a bug, in the slow lane.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","cancelled","nothing","none"],"description":"How the handler ends; nothing: without a result; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_unexpected_exception_slow","title":"Test unexpected exception slow","description":"Ends in a way no handler should: what the server makes of a bug, in the slow lane.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","cancelled","nothing","deaf","none"],"description":"How the handler ends; nothing: without a result; deaf: properly, but only when it is cancelled; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_unexpected_exception_slow,
         "accept": accept_test_unexpected_exception_slow,
         "validate": validate_test_unexpected_exception_slow,
