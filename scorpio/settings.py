@@ -52,6 +52,13 @@ def _level(value: str) -> str:
     return word
 
 
+def _terminal_use(value: str) -> str:
+    word = value.lower()
+    if word not in ("auto", "on", "off"):
+        raise ValueError("must be auto, on or off")
+    return word
+
+
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
@@ -76,6 +83,10 @@ def _only_off(old: bool, new: bool) -> bool:
     return not new
 
 
+def _only_to_off(old: str, new: str) -> bool:
+    return new == "off"
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -90,6 +101,7 @@ KEYS = (
     Key("BASH_MAX_TIMEOUT_MS", _positive, BASH_MAX_TIMEOUT_MS_DEFAULT, _lower),
     Key("BASH_MAX_OUTPUT_BYTES", _positive, BASH_MAX_OUTPUT_BYTES_DEFAULT, _lower),
     Key("BG_SURVIVE", _boolean, False, _only_off),
+    Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -106,6 +118,8 @@ class Settings:
     bash_max_timeout_ms: int
     bash_max_output_bytes: int
     bg_survive: bool
+    ask_tty: str
+    """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:
