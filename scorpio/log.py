@@ -67,7 +67,9 @@ class Log:
                 self._poll = self._opened()
             if not self._poll.poll(0):
                 return False
-            os.write(self._descriptor, line[: LINE_BYTES_MAX - 1] + b"\n")
+            if len(line) >= LINE_BYTES_MAX:
+                line = line[: LINE_BYTES_MAX - 1].decode("utf-8", "ignore").encode()  # no half of a character
+            os.write(self._descriptor, line + b"\n")
         except BlockingIOError:
             return False
         except OSError:  # stderr is closed: there is nobody to tell

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 
@@ -19,6 +18,7 @@ from scorpio.command_environment import BARE_PATH, command_environment
 from scorpio.command_job import Job, SpawnFailure, explain
 from scorpio.limits import KILL_STUCK_MS, SPARE_AFTER_MS
 from scorpio.process_table import process_start, survivors_of
+from scorpio.supervisors import Supervisors, reaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ __all__ = [
 ]
 
 REAP_AGAIN_S_MAX = 0.5
-SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}))
-"""All but two. A supervisor starts with them blocked: a Ctrl-C for the server must not end it half started."""
 
 
 class Exit:
@@ -222,105 +220,34 @@ class Command:
 
     def _reap(self, again_s: float) -> None:
         """The socket closes a moment before the process ends."""
-        if not _reaped(self.supervisor_pid):
+        if not reaped(self.supervisor_pid):
             self._loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
 
 
 class _LiveCommands:
-    """The commands of this process whose supervisor may live, and the supervisor's program.
+    """The commands of this process whose supervisor may live. Belongs to the process, as its children do."""
 
-    Belongs to the process, as its children do. `lock` is held while a control socket is made, written to or closed,
-    so that no thread writes to a descriptor that has become somebody else's.
-    """
-
-    __slots__ = ("commands", "lock", "login_path", "program", "program_name", "spare", "unreaped")
+    __slots__ = ("commands", "lock", "login_path", "supervisors")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        """Held while a control socket is made, written to or closed, so that no thread writes to a descriptor that
+        has become somebody else's."""
+        self.supervisors = Supervisors()
         self.commands: list[Command] = []
-        self.spare: tuple[socket.socket, int, str] | None = None
-        """Control, pid and SCORPIO_SUPERVISOR of a supervisor that waits for its job."""
-        self.unreaped: list[int] = []
-        self.program = ""
-        self.program_name = ""
         self.login_path = ""
 
     def start(self, job: Job, survive: bool) -> Command:
         """Raises SpawnFailure, OSError."""
         with self.lock:
-            control, pid, sent = self.from_spare(job.packed) or self.supervise(job.packed)
+            control, pid, sent = self.supervisors.take(job.packed)
             command = Command(job, job.packed[sent:], control, pid, survive)
             self.commands.append(command)
         return command
 
     def prepare(self) -> None:
-        """Starts the next command's supervisor ahead.
-
-        With it `bash -c true` takes 1.0 to 1.15 times as long as without any supervisor, else 1.3 times; on a machine
-        so busy that every new process waits for its turn, half of what it takes else.
-        """
         with self.lock:
-            if not self.spare:
-                try:
-                    control, pid, _ = self.supervise(b"")
-                    self.spare = control, pid, os.environ.get("SCORPIO_SUPERVISOR", "")
-                except (OSError, SpawnFailure):
-                    pass  # the next command says why
-
-    def from_spare(self, packed: bytes) -> tuple[socket.socket, int, int] | None:
-        """(control, pid, bytes sent), when there is one that lives and is of the program that is wanted now."""
-        if self.spare and self.spare[2] == os.environ.get("SCORPIO_SUPERVISOR", ""):
-            control, pid, _ = self.spare
-            try:
-                sent = control.send(packed)
-                self.spare = None
-                return control, pid, sent
-            except OSError:
-                pass  # somebody killed it
-        self.drop_spare()
-        return None
-
-    def drop_spare(self) -> None:
-        self.unreaped = [pid for pid in self.unreaped if not _reaped(pid)]
-        if self.spare:
-            self.spare[0].close()
-            self.unreaped.append(self.spare[1])
-            self.spare = None
-
-    def supervise(self, packed: bytes) -> tuple[socket.socket, int, int]:
-        """(control, pid, bytes sent) of a new supervisor. Raises SpawnFailure, OSError."""
-        path, argv, env = self.supervisor()
-        ours, theirs = socket.socketpair()
-        try:
-            ours.setblocking(False)
-            sent = ours.send(packed) if packed else 0  # first, so that the supervisor does not wait for it
-            to_stdin = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
-            pid = os.posix_spawn(path, argv, env, file_actions=to_stdin, setsigmask=SIGNALS, setsigdef=SIGNALS)
-        except BaseException:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        return ours, pid, sent
-
-    def supervisor(self) -> tuple[str, list[str], Mapping[str, str]]:
-        """Path, arguments and its own environment. Raises SpawnFailure, OSError."""
-        name = os.environ.get("SCORPIO_SUPERVISOR", "")
-        if not name:
-            twin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
-            return sys.executable, [sys.executable, "-I", "-S", twin], os.environ
-        if name != self.program_name:
-            # Kept open: an upgrade that replaces or deletes the file must not stop a running server from working.
-            try:
-                file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                raise SpawnFailure(f"The supervisor {name} does not exist. Install scorpio anew.") from None
-            program = f"/proc/self/fd/{file}"
-            if not os.path.exists(program):
-                os.close(file)
-                program = name
-            self.program, self.program_name = program, name
-        return self.program, ["command-guard"], {}
+            self.supervisors.prepare()
 
     def forget(self, command: Command) -> None:
         with self.lock:
@@ -387,7 +314,7 @@ def end_all(grace_ms: int) -> None:
     """
     deadline = time.monotonic() + (grace_ms + 500) / 1000
     with _live.lock:
-        _live.drop_spare()
+        _live.supervisors.drop_spare()
     ending = [command for command in list(_live.commands) if not command.survive]
     for command in ending:
         command.ask_to_terminate(grace_ms)
@@ -398,7 +325,7 @@ def end_all(grace_ms: int) -> None:
         for file in files:
             hung_up.register(file, 0)  # hang-up is told unasked; what is to read belongs to the event loop
         if not files or hung_up.poll(left_ms):
-            ending = [command for command in ending if not _reaped(command.supervisor_pid)]
+            ending = [command for command in ending if not reaped(command.supervisor_pid)]
             time.sleep(0.001)  # the socket closes a moment before the process ends
 
 
@@ -435,10 +362,3 @@ def _exit(how: Sequence[str]) -> Exit:
         int(number) if int(number) >= 0 else None,
         "" if reason == "-" else reason,
     )
-
-
-def _reaped(pid: int) -> bool:
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return True

@@ -1,8 +1,7 @@
 """One command, and nothing of it left behind: build/launcher/supervisor.c in Python, for runs from source.
 
-The control socket, the two processes and most reasons stand there; keep the two alike. Standard library only, and no
-import of the package: it is started as a file, with `-I -S`. Where there is no subreaper (macOS) what calls `setsid`
-and loses its father escapes.
+The control socket, the two processes and most reasons stand there; keep the two alike. Imports nothing that costs the
+start of every command. Where there is no subreaper (macOS) what calls `setsid` and loses its father escapes.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import select
 import signal
 import sys
 import time
+
+from scorpio.descendants import Descendants, process_exists, signal_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ class Supervisor:
         self.kill_again_ms = 0
         self.log_bytes = self.log_check_ms = 0
         self.stuck_told = False
-        self.counted: set[int] = set()
-        self.killed: set[int] = set()
+        self.descendants = Descendants()
         self.wake, wake_write = os.pipe()
         os.set_blocking(self.wake, False)
         os.set_blocking(wake_write, False)
@@ -144,7 +144,7 @@ class Supervisor:
         if os.WIFEXITED(status) or not self.shared[SHELL_PID]:
             return
         self.send_started(0)
-        if not self.shared[SHELL_ENDED] and not _exists(self.shared[SHELL_PID]):
+        if not self.shared[SHELL_ENDED] and not process_exists(self.shared[SHELL_PID]):
             self.shell_ended(-1, -1, "lost")
 
     def reap(self) -> bool:
@@ -172,52 +172,13 @@ class Supervisor:
             self.shell_ended(-1, -1, "lost")
         self.send_exited(gone=True)
         if self.watching and self.state != RUNNING:
-            self.send(f"killed {len(self.counted)}\n")
+            self.send(f"killed {len(self.descendants.signalled)}\n")
 
     # -- killing
 
-    def signal_all(self, number: int) -> tuple[int, int]:
-        """Signals every descendant. Answers how many live, and how many of them got KILL for the first time."""
-        members = {os.getpid(), self.parent_pid} - {0}
-        left: list[tuple[int, int, str]] = []
-        alive: list[int] = []
-        try:
-            # The newest first: one that forks every ms must still be there when its entry is looked at.
-            names = sorted(map(int, filter(str.isdigit, os.listdir("/proc"))), reverse=True)
-        except OSError:
-            if not self.shared[SHELL_ENDED]:
-                _signal(-self.shared[SHELL_PID], number)
-            return 0, 0
-        for pid in names:
-            letter, father = _process(pid)
-            if pid in members or not letter:
-                continue
-            if father in members:
-                members.add(pid)
-                alive += self.signal_one(pid, letter, number)
-            else:
-                left.append((pid, father, letter))
-        while True:
-            found = [entry for entry in left if entry[1] in members]
-            if not found:
-                break
-            for pid, _, letter in found:
-                members.add(pid)
-                alive += self.signal_one(pid, letter, number)
-            left = [entry for entry in left if entry[0] not in members]
-        fresh = set(alive) - self.killed if number == signal.SIGKILL else set()
-        self.killed |= fresh
-        return len(alive), len(fresh)
-
-    def signal_one(self, pid: int, letter: str, number: int) -> list[int]:
-        sent = _signal(pid, number)
-        if sent and number == signal.SIGTERM:
-            _signal(pid, signal.SIGCONT)  # a stopped process would not see TERM
-        if letter in "ZX":
-            return []
-        if sent:
-            self.counted.add(pid)
-        return [pid]
+    def signal_all(self, number: int) -> None:
+        if not self.descendants.signal_all(self.parent_pid, number) and not self.shared[SHELL_ENDED]:
+            signal_process(-self.shared[SHELL_PID], number)  # no /proc: the shell's group, while the number is its own
 
     def terminate(self, grace_ms: int, reason: str = "") -> None:
         deadline = _now_ms() + grace_ms
@@ -232,11 +193,11 @@ class Supervisor:
             self.kill_at = min(self.kill_at, deadline)
 
     def kill_all(self, now: float) -> None:
-        alive, fresh = self.signal_all(signal.SIGKILL)
-        self.kill_again_ms = 0 if fresh else min(self.kill_again_ms * 2 or 1, KILL_AGAIN_MS_MAX)
+        self.signal_all(signal.SIGKILL)
+        self.kill_again_ms = 0 if self.descendants.killed_first else min(self.kill_again_ms * 2 or 1, KILL_AGAIN_MS_MAX)
         if now >= self.stuck_at:
             if not self.stuck_told:
-                self.send(f"stuck {alive}\n")
+                self.send(f"stuck {self.descendants.alive}\n")
             self.stuck_told = True
             self.kill_again_ms = STUCK_AGAIN_MS
         self.kill_again_at = _now_ms() + self.kill_again_ms
@@ -425,45 +386,8 @@ def _prctl(option: int, value: int | bytes) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _process(pid: int) -> tuple[str, int]:
-    """State letter and father; ("", 0) when it is gone."""
-    try:
-        file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
-    except OSError:
-        return "", 0
-    try:
-        fields = os.read(file, 1024).rpartition(b")")[2].split()
-        return fields[0].decode(), int(fields[1])
-    except (OSError, IndexError):
-        return "", 0
-    finally:
-        os.close(file)
-
-
-def _signal(pid: int, number: int) -> bool:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        return False
-    return True
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
-
-
 def _delete(path: bytes) -> None:
     try:
         os.unlink(path)
     except OSError:
         pass
-
-
-if __name__ == "__main__":
-    main()

@@ -271,6 +271,12 @@ class Wire:
         self.judge()
         return status
 
+    def wait_for_exit(self) -> int:
+        """The exit status of a server that was asked to go, its input still open."""
+        status = self.link.wait(BOUND_S)
+        self.close()
+        return status
+
     def stderr(self) -> str:
         return self.link.stderr()
 

@@ -7,6 +7,7 @@ from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
 from scorpio.server import calls
 from scorpio.server.lists import list_result
 from scorpio.server.method import Method
+from scorpio.server.server_call import ServerCall
 from scorpio.tool import ToolFailure
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
     arguments = _checked(entry, request.params.get("arguments"))
     if not entry.slow:
         try:
-            return _result(server, entry.handle(arguments, calls.ServerCall(server, peer, entry, meta)), meta.revision)
+            return _result(server, entry.handle(arguments, ServerCall(server, peer, entry, meta)), meta.revision)
         except ToolFailure as failed:
             raise ProtocolError(INVALID_PARAMS, str(failed)) from None
 

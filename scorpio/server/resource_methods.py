@@ -13,6 +13,7 @@ from scorpio.server import calls
 from scorpio.server.lifecycle import EMPTY_RESULT
 from scorpio.server.lists import list_result
 from scorpio.server.method import Method
+from scorpio.server.server_call import ServerCall
 from scorpio.tool import ToolFailure
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ def read_resource(server: Server, request: Request, meta: RequestMeta, peer: Pee
         raise not_found(uri, meta.revision)
     if not entry.slow:
         try:
-            contents = entry.handle(argument, calls.ServerCall(server, peer, entry, meta))
+            contents = entry.handle(argument, ServerCall(server, peer, entry, meta))
         except ToolFailure as failed:
             raise not_found(uri, meta.revision, str(failed)) from None
         return _result(server, contents, meta.revision)

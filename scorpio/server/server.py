@@ -87,6 +87,8 @@ class Server:
             message = message_of(value)
         except ProtocolError as error:
             return self._refused(error)
+        except Exception as bug:  # such as too little memory for its values: the next message may be smaller
+            return self._refused(self.internal_error(bug))
         return self.receive_message(message, peer)
 
     def receive_message(self, message: Request | Notification | Response, peer: Peer) -> bytes | None:

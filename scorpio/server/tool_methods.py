@@ -13,6 +13,7 @@ from scorpio.protocol.revisions import V2024_11_05
 from scorpio.server import calls
 from scorpio.server.lists import list_result
 from scorpio.server.method import Method
+from scorpio.server.server_call import ServerCall
 from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ def _call(
         if "requestState" in request.params:
             calls.earlier_answers(server, request, meta, peer)
         try:
-            result = entry.handle(arguments, calls.ServerCall(server, peer, entry, meta))
+            result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
         return shape(server, peer, entry, result, meta.revision)

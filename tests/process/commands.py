@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "build" / "launcher" / "supervisor.c"
-TWIN = ROOT / "scorpio" / "supervise.py"
 
 BARE = ["-O2", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector"]
 WITH_LIBC = ["-O2", "-static", "-DSUPERVISOR_LIBC"]
@@ -80,7 +79,7 @@ async def until(condition: Callable[[], object]) -> bool:
 
 
 def _no_supervisor_is_left() -> bool:
-    process._live.drop_spare()
+    process._live.supervisors.drop_spare()
     return not children(os.getpid())
 
 

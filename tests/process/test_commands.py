@@ -290,9 +290,9 @@ def test_many_commands_leave_no_descriptor_and_no_zombie(commands: Commands, sup
 def test_supervisor_started_ahead_takes_the_next_command_and_holds_nothing_of_the_server(commands: Commands) -> None:
     async def body() -> None:
         await commands.output("true")
-        assert await until(lambda: process._live.spare)
-        assert process._live.spare is not None
-        spare = process._live.spare[1]
+        assert await until(lambda: process._live.supervisors.spare)
+        assert process._live.supervisors.spare is not None
+        spare = process._live.supervisors.spare[1]
         assert await until(lambda: os.listdir(f"/proc/{spare}/fd") == ["0"])
         assert os.readlink(f"/proc/{spare}/cwd") == "/"
         started = await commands.start("exit 3", env={"PATH": os.environ["PATH"], "NEW": "1"})
@@ -305,8 +305,8 @@ def test_supervisor_started_ahead_takes_the_next_command_and_holds_nothing_of_th
 def test_supervisor_started_ahead_that_was_killed_is_replaced(commands: Commands) -> None:
     async def body() -> None:
         process._live.prepare()
-        assert process._live.spare is not None
-        spare = process._live.spare[1]
+        assert process._live.supervisors.spare is not None
+        spare = process._live.supervisors.spare[1]
         os.kill(spare, signal.SIGKILL)
         assert await until(lambda: children(os.getpid())[spare] == "Z")
         started = await commands.start("exit 3")

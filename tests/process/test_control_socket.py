@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.commands import TWIN, living, read, wait_until
+from scorpio.supervisors import TWIN
+from tests.process.commands import ROOT, living, read, wait_until
 
 
 class Talk:
     def __init__(self, supervisor: str) -> None:
         self.socket, theirs = socket.socketpair()
-        argv = [supervisor] if supervisor else [sys.executable, "-I", "-S", str(TWIN)]
+        argv = [supervisor] if supervisor else [sys.executable, "-I", "-S", "-c", TWIN, str(ROOT)]
         self.pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)])
         theirs.close()
         self.socket.settimeout(20)

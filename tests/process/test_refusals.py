@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scorpio import process
-from tests.process.commands import Commands, children, until
+from tests.process.commands import Commands, children, living, until
 
 
 async def refusal(commands: Commands, command: str = "true", **changes: Any) -> str:
@@ -138,6 +138,7 @@ def test_spawn_that_is_cancelled_leaves_nothing(commands: Commands, tag: str) ->
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await until(lambda: children(os.getpid()).keys() == before)
+        assert await until(lambda: not process._live.commands)
+        assert living(tag) == []
 
-    commands.run(body)
+    commands.run(body)  # which waits until every supervisor is reaped

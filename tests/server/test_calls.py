@@ -12,6 +12,9 @@ from tests.wire import MODERN
 if TYPE_CHECKING:
     from tests.wire import Connect
 
+IN_PROCESS = pytest.mark.transports("in-process")
+"""For values that no transport looks at."""
+
 LONG_MS = 600_000
 """A call that ends only when it is told to."""
 
@@ -115,6 +118,7 @@ def test_every_wrong_argument_is_told_to_the_model_by_path(connect: Connect) -> 
     ]
 
 
+@IN_PROCESS
 @pytest.mark.requirement("errors:unknown-tool")
 @pytest.mark.parametrize("name", ["nothing", "", 7, None, ["sum"]])
 def test_unknown_tool_is_invalid_params(connect: Connect, name: object) -> None:

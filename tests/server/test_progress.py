@@ -11,6 +11,9 @@ from tests.wire import MODERN
 if TYPE_CHECKING:
     from tests.wire import Connect
 
+IN_PROCESS = pytest.mark.transports("in-process")
+"""For values that no transport looks at."""
+
 
 @pytest.mark.requirement("progress:increasing")
 @pytest.mark.parametrize("token", ["token", 7, 0, ""])
@@ -38,6 +41,7 @@ def test_call_without_a_token_reports_nothing(connect: Connect) -> None:
     assert [m for m in wire.notifications if m["method"] == "notifications/progress"] == []
 
 
+@IN_PROCESS
 @pytest.mark.requirement("progress:asked-for")
 @pytest.mark.parametrize("token", [None, True, 1.5, {}, []])
 def test_token_that_no_notification_could_carry_is_as_none(connect: Connect, token: object) -> None:

@@ -20,6 +20,8 @@ FLOORS = {
     "scorpio.process": 1,
     "scorpio.process_table": 1,
     "scorpio.supervise": 1,
+    "scorpio.supervisors": 1,
+    "scorpio.descendants": 1,
     "scorpio.command_environment": 1,
     "scorpio.command_job": 1,
     "scorpio.login_shell": 1,
