@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scorpio.settings import Settings
     from scorpio.state.home import Home
+    from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.read_image.decoder import Decoders
 
 
@@ -20,6 +21,8 @@ class CoreState:
     def __init__(self, home: Home, settings: Settings) -> None:
         self.background_tasks = BackgroundTasks(home, settings)
         self._image_decoders: Decoders | None = None
+        self._dialogs: Dialogs | None = None
+        self._home = home
 
     @property
     def image_decoders(self) -> Decoders:
@@ -30,7 +33,18 @@ class CoreState:
             self._image_decoders = Decoders()
         return self._image_decoders
 
+    @property
+    def dialogs(self) -> Dialogs:
+        """For the slow lane."""
+        if self._dialogs is None:
+            from tools.core.ask_user_question.dialogs import Dialogs
+
+            self._dialogs = Dialogs(self._home)
+        return self._dialogs
+
     def close(self) -> None:
+        if self._dialogs is not None:
+            self._dialogs.close()
         self.background_tasks.close()
 
 
