@@ -60,11 +60,14 @@ def wrap(text: str, width: int) -> list[str]:
     lines: list[str] = []
     for paragraph in text.split("\n"):
         left = printable(paragraph)
+        if not left:
+            lines.append("")
         while text_width(left) > width:
             fits = cut(left, max(1, width)) or left[0]
             space = fits.rfind(" ")
             at = len(fits) if space <= 0 or left[len(fits) : len(fits) + 1] == " " else space
             lines.append(left[:at].rstrip())
             left = left[at:].lstrip(" ")
-        lines.append(left)
+        if left:
+            lines.append(left)
     return lines

@@ -109,6 +109,8 @@ class Dialog:
         elif key == keys.ENTER:
             if page.typed.strip():
                 self._typed()
+        elif key == keys.LEFT and not page.choices and not page.typed:
+            self._number = max(0, self._number - 1)
         elif key == keys.BACKSPACE:
             page.typed = page.typed[:-1]
         elif key == keys.CLEAR:
@@ -147,7 +149,7 @@ class Dialog:
                 self._pick()
         elif key in (keys.ENTER, " "):
             self._pick()
-            if key == keys.ENTER and page.ticked:  # several may be chosen, and this one is all
+            if key == keys.ENTER and page.question.multi and page.ticked:  # several may be chosen, and one is
                 self._next()
 
     def _pick(self) -> None:
@@ -176,7 +178,7 @@ class Dialog:
         """At most `lines` rows of less than `columns` cells: the last column stays free, or the terminal would wrap."""
         width = max(1, columns - 1)
         body, first, last, cursor = self._body(width)
-        footer = [] if lines < 3 else [Row(""), Row(cut(self._keys(), width), DIM)]
+        footer = [] if lines < 3 else [Row(""), Row(self._footer(width), DIM)]
         space = max(1, lines - len(footer))
         top = min(self._scrolled, max(0, len(body) - space))
         if self._follows:
@@ -227,12 +229,18 @@ class Dialog:
             rows += [Row(" " * len(lead) + line, DIM) for line in wrap(option.description, inner)]
         return rows
 
-    def _keys(self) -> str:
+    def _footer(self, width: int) -> str:
+        """What the keys do; where that is too long, without what is best known."""
         page = self._page
+        back = ["Left: back"] if self._number else []
         if not self.ready:
-            return "..."
-        if page.typing:
-            return "Enter: done   Ctrl-U: clear   Esc: " + ("back" if page.choices else "cancel")
-        if page.question.multi:
-            return "Up/Down: move   Space, 1-9: tick   Enter: done   Esc: cancel"
-        return "Up/Down: move   Enter, 1-9: choose   Esc: cancel"
+            said = ["..."]
+        elif page.typing:
+            said = ["Ctrl-U: clear", "Enter: done", "Esc: back" if page.choices else "Esc: cancel"]
+        elif page.question.multi:
+            said = [*back, "Up/Down: move", "Space, 1-9: tick", "Enter: done", "Esc: cancel"]
+        else:
+            said = [*back, "Up/Down: move", "Enter, 1-9: choose", "Esc: cancel"]
+        while len(said) > 1 and len("   ".join(said)) > width:
+            del said[0]
+        return cut("   ".join(said), width)
