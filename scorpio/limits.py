@@ -105,7 +105,7 @@ SETTLE_MS = 25
 """After the shell ended, time for helpers that are dying already before they count as left behind."""
 
 KILL_STUCK_MS = 2000
-"""What outlives SIGKILL this long is another user's or hangs in the kernel: the caller is told instead of kept waiting."""
+"""What outlives SIGKILL this long is another user's or hangs in the kernel: the caller is told, not kept waiting."""
 
 JOB_BYTES_MAX = 2 * 1024 * 1024
 """A command with its arguments and environment: what Linux takes with a stack of 8 MiB; supervisor.c has it too."""

@@ -64,7 +64,6 @@ class Command:
         "_held",
         "_job",
         "_killed_count",
-        "_loop",
         "_parent_pid",
         "_refusal",
         "_shell_ended",
@@ -73,6 +72,7 @@ class Command:
         "control",
         "exit",
         "gone",
+        "loop",
         "output_ended",
         "pid",
         "shell",
@@ -96,11 +96,11 @@ class Command:
         """True once the log passed its bound, which ends the command and all that it left behind."""
         self._job = job
         self._unsent = unsent
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._parent_pid = 0
         self._held = b""
         self._killed_count = 0
-        self._refusal: asyncio.Future[str] = self._loop.create_future()
+        self._refusal: asyncio.Future[str] = self.loop.create_future()
         self._shell_ended = asyncio.Event()
         self._ended = asyncio.Event()
         self._terminated = asyncio.Event()
@@ -144,10 +144,10 @@ class Command:
 
     async def start(self) -> None:
         """Hands over what the socket did not take of the job, and returns when the shell runs. Raises SpawnFailure."""
-        self._loop.add_reader(self.control, self._readable)
+        self.loop.add_reader(self.control, self._readable)
         if self._unsent:
             try:
-                await self._loop.sock_sendall(self.control, self._unsent)
+                await self.loop.sock_sendall(self.control, self._unsent)
                 self._unsent = b""
             except OSError:
                 pass  # it has ended; `_readable` hears why
@@ -176,7 +176,7 @@ class Command:
             case ["started", pid, parent_pid]:
                 self.pid, self._parent_pid = int(pid), int(parent_pid)
                 self._answer("")
-                self._loop.call_later(SPARE_AFTER_MS / 1000, _live.prepare)
+                self.loop.call_later(SPARE_AFTER_MS / 1000, _live.prepare)
             case ["failed", number, what]:
                 self._answer(self._job.refusal(int(number), what))
             case ["exited", *how]:
@@ -202,7 +202,7 @@ class Command:
             self._shell_ended.set()
 
     def _closed(self) -> None:
-        self._loop.remove_reader(self.control)
+        self.loop.remove_reader(self.control)
         if self.exit is None and self.pid:
             # Guard and parent were killed in one moment. What is left has no common ancestor; its first group is known.
             try:
@@ -220,8 +220,8 @@ class Command:
 
     def _reap(self, again_s: float) -> None:
         """The socket closes a moment before the process ends."""
-        if not reaped(self.supervisor_pid):
-            self._loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
+        if not _live.reap():
+            self.loop.call_later(again_s, self._reap, min(2 * again_s, REAP_AGAIN_S_MAX))
 
 
 class _LiveCommands:
@@ -240,10 +240,17 @@ class _LiveCommands:
     def start(self, job: Job, survive: bool) -> Command:
         """Raises SpawnFailure, OSError."""
         with self.lock:
+            self.sweep()
             control, pid, sent = self.supervisors.take(job.packed)
             command = Command(job, job.packed[sent:], control, pid, survive)
             self.commands.append(command)
         return command
+
+    def sweep(self) -> None:
+        """Lets go of commands that nobody can hear any more; their supervisors end them."""
+        for command in [one for one in self.commands if one.loop.is_closed()]:
+            self.let_go(command)
+        self.supervisors.reap()
 
     def prepare(self) -> None:
         with self.lock:
@@ -251,8 +258,16 @@ class _LiveCommands:
 
     def forget(self, command: Command) -> None:
         with self.lock:
-            self.commands.remove(command)
-            command.control.close()
+            self.let_go(command)
+
+    def let_go(self, command: Command) -> None:
+        self.commands.remove(command)
+        command.control.close()
+        self.supervisors.unreaped.append(command.supervisor_pid)
+
+    def reap(self) -> bool:
+        with self.lock:
+            return self.supervisors.reap()
 
 
 _live = _LiveCommands()

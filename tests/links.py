@@ -40,6 +40,7 @@ class ChildProcess:
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str], stderr_path: Path, cwd: Path) -> None:
         self.stderr_path = stderr_path
+        self._sending = threading.Lock()
         with stderr_path.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=dict(environ), cwd=cwd
@@ -50,22 +51,28 @@ class ChildProcess:
 
     def _read(self, on_line: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         assert self.process.stdout is not None
-        with self.process.stdout as stream:
-            for line in stream:
-                on_line(line)
-        on_end()
+        try:
+            with self.process.stdout as stream:
+                for line in stream:
+                    on_line(line)
+        finally:
+            on_end()
 
     def send(self, data: bytes) -> None:
+        """Bytes for the server; dropped once its input is closed, as an answer of the reading thread may come late."""
         assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        with self._sending:
+            if not self.process.stdin.closed:
+                self.process.stdin.write(data)
+                self.process.stdin.flush()
 
     def close_input(self) -> None:
         assert self.process.stdin is not None
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:  # the server was gone before the last bytes were
-            pass
+        with self._sending:
+            try:
+                self.process.stdin.close()
+            except BrokenPipeError:  # the server was gone before the last bytes were
+                pass
 
     def wait(self, bound_s: float) -> int:
         return self.process.wait(bound_s)

@@ -80,6 +80,7 @@ async def until(condition: Callable[[], object]) -> bool:
 
 def _no_supervisor_is_left() -> bool:
     process._live.supervisors.drop_spare()
+    process._live.reap()
     return not children(os.getpid())
 
 
@@ -94,7 +95,10 @@ class Commands:
 
     def run(self, body: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Runs a test's coroutine, then ends what it started and waits until the supervisors are reaped."""
-        asyncio.run(self._run(body))
+        try:
+            asyncio.run(self._run(body))
+        finally:
+            assert wait_until(_no_supervisor_is_left)
 
     async def _run(self, body: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
@@ -104,7 +108,6 @@ class Commands:
             for command in self.started:
                 command.ask_to_terminate(0)
             assert await until(lambda: not process._live.commands)
-            assert await until(_no_supervisor_is_left)
 
     async def start(self, command: str, **changes: Any) -> process.Command:
         arguments: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from scorpio import process
-from tests.process.commands import ROOT, children, living, read, wait_until
+from tests.process.commands import ROOT, Commands, children, living, read, until, wait_until
 
 SERVER = """
 import asyncio, json, os, sys, threading, time
@@ -175,3 +176,20 @@ def test_killed_server_with_many_commands_leaves_nothing(serve: Any, tag: str) -
     assert wait_until(lambda: len(living(tag)) == 40)
     server.kill()
     assert wait_until(lambda: not living(tag))
+
+
+def test_command_of_a_closed_event_loop_ends_with_the_next_start(commands: Commands, tag: str) -> None:
+    asyncio.run(abandon(commands, tag))
+    assert living(tag)
+
+    async def body() -> None:
+        await commands.output("true")
+        assert await until(lambda: not living(tag))
+
+    commands.run(body)  # which waits until every supervisor is reaped
+
+
+async def abandon(commands: Commands, tag: str) -> None:
+    await commands.start(f"sleep {tag}")
+    commands.started.clear()
+    assert await until(lambda: living(tag))

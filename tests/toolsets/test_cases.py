@@ -1,6 +1,7 @@
 """Every tools/*/*/cases.json against a real server of its toolset, over every transport.
 
-A case: title, arguments, result; `client` says what the client declared and answers (see `CASE_KEYS`).
+A case: title, arguments, result; `client` says what the client declared and answers (see `CASE_KEYS`); `before` lists
+the calls, as [tool, arguments], that the same client made first.
 A result: `text` or `text_matches` (a regular expression, searched) or `content`, `is_error`, `structured`; or `error`,
 the JSON-RPC error. Placeholders as in tests/expect.py.
 """
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.wire import Wire
 
-CASE_KEYS = {"title", "arguments", "result", "client", "transports"}
+CASE_KEYS = {"title", "arguments", "result", "client", "transports", "before"}
 RESULT_KEYS = {"text", "text_matches", "content", "structured", "is_error", "error"}
 CLIENT_KEYS = {"capabilities", "answers"}
 ALWAYS_FAILS = {"test_error_handling"}
@@ -54,6 +55,8 @@ def test_case_gives_the_result_it_shows(
     wire = connect(folder.parent.name, handshake=False, capabilities=client.get("capabilities"))
     for method, answer in client.get("answers", {}).items():
         wire.answers[method] = _always(answer)
+    for earlier, arguments in case.get("before", []):
+        wire.call(earlier, arguments)
     name = json.loads((folder / "tool.json").read_text("utf-8"))["name"]
     expected = case["result"]
     if "error" in expected:

@@ -51,6 +51,12 @@ def core(open_core: Callable[..., LocalCore]) -> LocalCore:
 
 
 @pytest.fixture
+def _patient_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start waits for an early death however slow this machine is now. For tasks that do die."""
+    monkeypatch.setattr("tools.core.background_tasks.TASK_START_WAIT_MS", 20_000)
+
+
+@pytest.fixture
 def tag() -> str:
     """Seconds to sleep that nobody else sleeps, so that a process can be found by its argument."""
     return str(random.SystemRandom().randrange(10**9, 2 * 10**9))

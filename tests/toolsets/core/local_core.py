@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import re
 import sys
 import threading
 from pathlib import Path
@@ -32,6 +33,7 @@ FOLDERS = {
     "ListBgTasks": "list_bg_tasks",
     "KillBgTask": "kill_bg_task",
 }
+RUNTIME = re.compile(r"(?<= )\d+s(?=[,;:\]])")
 EVENT_S_MAX = 30.0
 """For what happens in milliseconds; this long only when it never will."""
 
@@ -85,7 +87,8 @@ class LocalCore:
             return text(str(failure), is_error=True)
 
     def text(self, name: str, arguments: dict[str, Any] | None = None, owner: str = "stdio") -> str:
-        return str(self.call(name, arguments, owner).content[0]["text"])
+        """The answer's text, with every runtime in it as `0s`: how busy this machine is decides nothing."""
+        return RUNTIME.sub("0s", str(self.call(name, arguments, owner).content[0]["text"]))
 
     def bash(self, command: str, **arguments: Any) -> str:
         return self.text("Bash", {"command": command, **arguments})

@@ -203,7 +203,9 @@ def test_a_timeout_of_nothing_or_less_is_an_argument_error(core: LocalCore, time
 
 @pytest.mark.parametrize("timeout", [600_001, 10**9, 2**63, 2**70])
 def test_a_timeout_above_the_maximum_is_cut_and_said(core: LocalCore, timeout: int) -> None:
-    assert core.bash("echo hi", timeout=timeout).startswith(f"hi\n[timeout {timeout} is above the maximum; 600000 ms")
+    assert core.bash("echo hi", timeout=timeout).startswith(
+        f"hi\n[timeout {timeout} ms is above the maximum; 600000 ms"
+    )
 
 
 def test_the_configured_maximum_bounds_the_default_too(open_core: Callable[..., LocalCore], tag: str) -> None:

@@ -540,7 +540,7 @@ def test_a_file_of_60_mb_is_refused(failure: Failure, tmp_path: Path) -> None:
         (b"<!DOCTYPE html><html><svg></svg></html>", "is an HTML document."),
         (b"<?xml version='1.0'?><note/>", "is an XML document."),
         (b"%PDF-1.7\n", "is a PDF document. `pdftoppm"),
-        (gzip.compress(b"x"), "is a gzip archive."),
+        (gzip.compress(b"x", mtime=0), "is a gzip archive."),
         (b"PK\x03\x04" + bytes(40), "is a ZIP archive or an office document."),
         (b"\x7fELF" + bytes(60), "is an ELF executable."),
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "is an HEIC image, a format that ReadImage does not support."),

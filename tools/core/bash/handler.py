@@ -66,7 +66,10 @@ def _timeout(asked_ms: int | None, most_ms: int) -> tuple[int, str]:
             f"Invalid arguments for Bash: /timeout must be 1 or more milliseconds, at most {most_ms}, not {asked_ms}."
         )
     if asked_ms > most_ms:
-        return most_ms, f"[timeout {asked_ms} is above the maximum; {most_ms} ms were used. BackgroundBash has none.]"
+        return (
+            most_ms,
+            f"[timeout {asked_ms} ms is above the maximum; {most_ms} ms were used. BackgroundBash has none.]",
+        )
     return asked_ms, ""
 
 
@@ -99,6 +102,10 @@ class Run:
             except asyncio.CancelledError:
                 await _end_surely(command)
                 raise
+            except OSError as error:
+                raise ToolFailure(
+                    f"The command ran, but its log {log.path} cannot be read: {error.strerror}."
+                ) from None
             keep = not rendered.complete
         finally:
             log.close(keep=keep or self.task is not None)

@@ -1,0 +1,122 @@
+"""The MCP Inspector's command line against both builds, in both eras."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.builds import lacking
+from tests.links import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NPM = ROOT / ".cache" / "npm" / "node_modules"
+"""What `dev.py test` installs from package-lock.json."""
+
+ERAS = ("legacy", "auto", "modern")
+BOUND_S = 100
+
+
+def inspector() -> tuple[str, str]:
+    """The program, and a PATH with the Node.js it needs first."""
+    path = os.environ.get("PATH", os.defpath)
+    nodes = [str(node.parent) for node in NPM.glob("node-*/bin/node")]
+    program = shutil.which("mcp-inspector", path=os.pathsep.join([str(NPM / ".bin"), path]))
+    if program is None:
+        lacking("needs the MCP Inspector: build/dev.py test installs it")
+    if not nodes and shutil.which("node", path=path) is None:
+        lacking("needs Node.js")
+    return program, os.pathsep.join([*nodes, path])
+
+
+@pytest.fixture
+def inspect(
+    command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`inspect("sum", "--method", "tools/list")`: one run of it against a server of that toolset."""
+    program, path = inspector()
+
+    def inspect(toolset: str, *options: str) -> subprocess.CompletedProcess[str]:
+        variables = [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
+        return subprocess.run(
+            [program, "--cli", *variables, "--cwd", str(ROOT), *command(toolset), "-q", *options],
+            env={**environ, "PATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=BOUND_S,
+        )
+
+    return inspect
+
+
+def result(ended: subprocess.CompletedProcess[str]) -> Any:
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    return json.loads(ended.stdout)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_tools_are_listed_without_a_complaint(
+    inspect: Callable[..., subprocess.CompletedProcess[str]], era: str
+) -> None:
+    ended = inspect("core", "--method", "tools/list", "--strict", "--protocol-era", era)
+    assert "Bash" in {tool["name"] for tool in result(ended)["tools"]}
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_tool_is_called(inspect: Callable[..., subprocess.CompletedProcess[str]], era: str) -> None:
+    ended = inspect(
+        "sum",
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "sum",
+        "--tool-args-json",
+        '{"a":3,"b":4}',
+        "--protocol-era",
+        era,
+    )
+    assert result(ended)["content"] == [{"type": "text", "text": "3 + 4 = 7"}]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("options", "member"),
+    [
+        (["--method", "prompts/list"], "prompts"),
+        (["--method", "prompts/get", "--prompt-name", "test_simple_prompt"], "messages"),
+        (["--method", "resources/list"], "resources"),
+        (["--method", "resources/templates/list"], "resourceTemplates"),
+        (["--method", "resources/read", "--uri", "test://static-text"], "contents"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_tool_is_served_too(
+    inspect: Callable[..., subprocess.CompletedProcess[str]], era: str, options: list[str], member: str
+) -> None:
+    assert result(inspect("conformance", *options, "--protocol-era", era))[member]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_error_is_told_as_one(inspect: Callable[..., subprocess.CompletedProcess[str]], era: str) -> None:
+    ended = inspect("sum", "--method", "tools/call", "--tool-name", "nope", "--protocol-era", era)
+    assert ended.returncode != 0
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_load_of_calls_is_answered_without_an_error(
+    inspect: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    load = ["--load", "--load-requests", "500", "--load-concurrency", "50", "--format", "json"]
+    call = ["--method", "tools/call", "--tool-name", "sum", "--tool-args-json", '{"a":3,"b":4}']
+    summary = json.dumps(result(inspect("sum", *call, *load)))
+    assert '"errors": 0' in summary or '"errorRate": 0' in summary, summary
