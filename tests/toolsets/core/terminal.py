@@ -141,6 +141,10 @@ class Terminal:
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
+    def foreground(self) -> int:
+        """The process group that has the keyboard."""
+        return os.tcgetpgrp(self.master)
+
     def attributes(self) -> list[object]:
         return list(termios.tcgetattr(self.slave))
 
@@ -205,10 +209,22 @@ class Terminal:
                 self._changed.notify_all()
 
 
-ON_TERMINAL = """
-import os, sys
+CLIENT_ON_TERMINAL = """
+import os, signal, subprocess, sys
+path, group, *command = sys.argv[1:]
 os.setsid()
-os.close(os.open(sys.argv[1], os.O_RDWR))  # the first terminal a session's leader opens is its own
-os.execv(sys.argv[2], sys.argv[2:])
+terminal = os.open(path, os.O_RDWR)  # the first terminal a session's leader opens is its own
+if group == "third":
+    other = subprocess.Popen(["sleep", "600"], process_group=0)
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    os.tcsetpgrp(terminal, other.pid)
+server = subprocess.Popen(command, process_group=None if group == "same" else 0)
+status = server.wait()
+if group == "third":
+    other.kill()
+os._exit(status & 0xFF)
 """
-"""Run with a terminal's path and a command: the command becomes the leader of a session on that terminal."""
+"""A client that has a terminal and starts a server on it: `python -c CLIENT_ON_TERMINAL PATH GROUP COMMAND…`.
+
+GROUP: same, own (the client's is in the foreground), or third (that of another program is).
+"""

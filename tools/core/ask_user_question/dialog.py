@@ -70,7 +70,8 @@ class Dialog:
         self._pages = [_Page(question) for question in questions]
         self._number = 0
         self._scrolled = 0
-        self._follows = True
+        self._follows = False
+        """The mark is kept in sight: from the first key on, so that a long question begins at its beginning."""
         self.outcome = ""
         self.ready = True
         """False while keys are not taken yet: the line of keys is not shown."""
@@ -110,7 +111,7 @@ class Dialog:
             if page.typed.strip():
                 self._typed()
         elif key == keys.LEFT and not page.choices and not page.typed:
-            self._number = max(0, self._number - 1)
+            self._turn(self._number - 1)
         elif key == keys.BACKSPACE:
             page.typed = page.typed[:-1]
         elif key == keys.CLEAR:
@@ -138,7 +139,7 @@ class Dialog:
         elif key in (keys.DOWN, "j"):
             page.at = (page.at + 1) % len(page.choices)
         elif key == keys.LEFT:
-            self._number = max(0, self._number - 1)
+            self._turn(self._number - 1)
         elif key == keys.ESCAPE:
             self.outcome = CANCELLED
         elif key == keys.ENTER and page.question.multi and page.ticked:
@@ -168,9 +169,13 @@ class Dialog:
 
     def _next(self) -> None:
         if self._number + 1 < len(self._pages):
-            self._number += 1
+            self._turn(self._number + 1)
         else:
             self.outcome = ANSWERED
+
+    def _turn(self, number: int) -> None:
+        self._number = max(0, number)
+        self._scrolled, self._follows = 0, False
 
     # -- what is shown
 
@@ -178,12 +183,12 @@ class Dialog:
         """At most `lines` rows of less than `columns` cells: the last column stays free, or the terminal would wrap."""
         width = max(1, columns - 1)
         body, first, last, cursor = self._body(width)
-        footer = [] if lines < 3 else [Row(""), Row(self._footer(width), DIM)]
-        space = max(1, lines - len(footer))
+        space = max(1, lines - 2)
         top = min(self._scrolled, max(0, len(body) - space))
         if self._follows:
             top = min(max(top, last + 1 - space), first)
-            self._scrolled = top
+        self._scrolled = top
+        footer = [Row(""), Row(self._footer(width, scrolls=len(body) > space), DIM)][: max(0, lines - 1)]
         if cursor is not None:
             row = cursor[0] - top
             cursor = (row, min(cursor[1], width)) if 0 <= row < space else None
@@ -204,7 +209,7 @@ class Dialog:
             begin = len(rows)
             rows += self._choice(index, width)
             if index == page.at:
-                first, last = (begin if index else 0), len(rows) - 1
+                first, last = begin, len(rows) - 1
         if not page.typing:
             return rows, first, last, None
         entry = Row(f"{' ' * INDENT}: {tail(page.typed, max(1, width - INDENT - 4))}", BOLD)
@@ -229,14 +234,15 @@ class Dialog:
             rows += [Row(" " * len(lead) + line, DIM) for line in wrap(option.description, inner)]
         return rows
 
-    def _footer(self, width: int) -> str:
+    def _footer(self, width: int, *, scrolls: bool) -> str:
         """What the keys do; where that is too long, without what is best known."""
         page = self._page
         back = ["Left: back"] if self._number else []
+        back += ["PgUp/PgDn: read on"] if scrolls else []
         if not self.ready:
             said = ["..."]
         elif page.typing:
-            said = ["Ctrl-U: clear", "Enter: done", "Esc: back" if page.choices else "Esc: cancel"]
+            said = [*back, "Ctrl-U: clear", "Enter: done", "Esc: back" if page.choices else "Esc: cancel"]
         elif page.question.multi:
             said = [*back, "Up/Down: move", "Space, 1-9: tick", "Enter: done", "Esc: cancel"]
         else:
