@@ -238,7 +238,6 @@ class Dialog:
         """What the keys do; where that is too long, without what is best known."""
         page = self._page
         back = ["Left: back"] if self._number else []
-        back += ["PgUp/PgDn: read on"] if scrolls else []
         if not self.ready:
             said = ["..."]
         elif page.typing:
@@ -247,6 +246,8 @@ class Dialog:
             said = [*back, "Up/Down: move", "Space, 1-9: tick", "Enter: done", "Esc: cancel"]
         else:
             said = [*back, "Up/Down: move", "Enter, 1-9: choose", "Esc: cancel"]
+        if scrolls:
+            said.insert(-1, "PgUp/PgDn")
         while len(said) > 1 and len("   ".join(said)) > width:
             del said[0]
         return cut("   ".join(said), width)
