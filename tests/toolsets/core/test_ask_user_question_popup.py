@@ -56,10 +56,13 @@ class Tmux:
         )
         terminal.shows("[main]")
 
+    def detach(self) -> None:
+        self.run("detach-client", "-s", "main")
+        assert self._client is not None
+        self._client.wait(60)
+
     def close(self) -> None:
         self.run("kill-server")
-        if self._client is not None:
-            self._client.wait(60)
 
 
 @pytest.fixture
@@ -80,6 +83,7 @@ def terminal(tmux: Tmux) -> Iterator[Terminal]:
     opened = Terminal(80, 24)
     tmux.attach(opened)
     yield opened
+    tmux.detach()
     opened.close()
 
 
