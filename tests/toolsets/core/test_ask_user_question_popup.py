@@ -125,6 +125,7 @@ def test_a_person_at_tmux_answers_in_a_popup(terminal: Terminal, serve: Serve) -
     terminal.shows("Which port?", "> 1. 80", "2. 8080 端口", KEYS)
     terminal.type(DOWN)
     terminal.shows("> 2. 8080")
+    assert b"\x1b[36m" in terminal.seen
     terminal.type(ENTER)
     assert said(wire, id_)["answers"] == [{"question": "Which port?", "selected": "8080 端口"}]
     is_gone(terminal)

@@ -47,13 +47,15 @@ def main(path: str) -> int:
         wake = _catch_signals()
         screen = Screen(colour=not os.environ.get("NO_COLOR"))
         shown = os.open(os.path.join(directory, SHOWN), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        screen.enter()
     except (OSError, ValueError, KeyError, TypeError):
         return 1
     dialog = Dialog(questions)
     try:
+        screen.enter()
         os.write(shown, b"1")
         converse(screen, dialog, alive, wake)
+    except OSError:
+        return 1
     finally:
         screen.leave()
     if dialog.outcome == GONE:

@@ -157,7 +157,7 @@ class Dialog:
         finally:
             self._let_go()
             await _surely(_end(process, ended))
-            if saved is not None and process.returncode:
+            if saved is not None and process.returncode is not None and process.returncode < 0:
                 _put_back(saved)
 
     def _let_go(self) -> None:

@@ -78,17 +78,18 @@ class Screen:
 
     def enter(self) -> None:
         """Raises OSError. What was typed before is thrown away: it was not meant for this."""
-        saved = Saved(self.descriptor)
-        if saved.group != os.getpgrp():
+        self._saved = Saved(self.descriptor)
+        if self._saved.group != os.getpgrp():
             os.tcsetpgrp(self.descriptor, os.getpgrp())
-        self._saved = saved
         try:
-            tty.setraw(self.descriptor, termios.TCSAFLUSH)
+            tty.setraw(self.descriptor, termios.TCSANOW)  # the others wait for output that a terminal may never take
+            termios.tcflush(self.descriptor, termios.TCIFLUSH)
         except termios.error as error:
             raise OSError(*error.args) from None
         _write(self.descriptor, ENTER)
 
     def leave(self) -> None:
+        """Put back what `enter` took, also where it failed half-way."""
         saved, self._saved = self._saved, None
         if saved is not None:
             saved.put_back(self.descriptor)
