@@ -52,21 +52,21 @@ def _idle(plan: Plan, name: str, key: str) -> Iterator[Record]:
 
 
 def _bash(plan: Plan) -> Iterator[Record]:
-    """Growth of the server itself from idle to its highest point, while a command prints."""
+    """Growth of the server itself to its highest point while a command prints; the first command is behind it."""
     name = "memory bash"
     if not has_tool("core", "bash"):
         plan.note(name, "the core toolset has no Bash here")
         return
-    arguments = {"command": f"yes 0123456789abcdef | head -c {plan.size.output_bytes}"}
-    call = line("tools/call", {"name": "Bash", "arguments": arguments}, FIRST_ID + 3)
+    first = _bash_call("true", FIRST_ID + 1)
+    printing = _bash_call(f"yes 0123456789abcdef | head -c {plan.size.output_bytes}", FIRST_ID + 2)
 
     def measure(subject: Subject) -> Run:
         with Talk(plan, subject) as talk:
-            talk.ask(PING)
+            talk.ask(first)
             own = PROC / str(talk.process.pid)
             (own / "clear_refs").write_text("5")  # the highest point starts anew from here
             before = _bytes(own / "status", "VmRSS")
-            answer = talk.ask(call)
+            answer = talk.ask(printing)
             grown = _bytes(own / "status", "VmHWM") - before
         result = plain(answer)
         if result.get("isError"):
@@ -75,6 +75,10 @@ def _bash(plan: Plan) -> Iterator[Record]:
         return Run([grown / MB], hashlib.sha256(words).hexdigest())
 
     yield from alternate(name, scorpios(plan, "core"), plan.size.rounds, measure, "MB")
+
+
+def _bash_call(command: str, id_: int) -> bytes:
+    return line("tools/call", {"name": "Bash", "arguments": {"command": command}}, id_)
 
 
 class Talk:

@@ -64,6 +64,9 @@ def cases() -> dict[str, Callable[[], Step]]:
             requests[f"receive {name}"] = (toolset, "tools/call", {"name": name, "arguments": arguments})
     for name, (toolset, method, params) in requests.items():
         found[name] = partial(_receive, toolset, line(method, params, FIRST_ID))
+    call = {"method": "tools/call", "params": sum_call(), "jsonrpc": "2.0", "id": FIRST_ID}
+    found["receive sum id last"] = partial(_receive, "sum", json.dumps(call, separators=(",", ":")).encode() + b"\n")
+    found["receive sum spaced"] = partial(_receive, "sum", json.dumps(call).encode() + b"\n")
     return found
 
 

@@ -91,7 +91,10 @@ def _why_not_frozen() -> str:
 
 
 def earlier(revision: str, toolset: str = "sum") -> Subject:
-    """scorpio from source as it was at a revision, unpacked below .cache/bench/trees."""
+    """scorpio from source: of another directory, or as it was at a revision, unpacked below .cache/bench/trees."""
+    if (Path(revision) / "scorpio").is_dir():
+        root = Path(revision).resolve()
+        return source(toolset, root, f"scorpio source {root.name}", root.name)
     name = _git("rev-parse", "--short=8", f"{revision}^{{commit}}").decode().strip()
     tree = SCRATCH / "trees" / name
     if not tree.exists():

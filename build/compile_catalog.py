@@ -121,6 +121,42 @@ class _Renamer(ast.NodeTransformer):
         return name
 
 
+QUICK_TESTS = {
+    "string": "type({0}) is str",
+    "integer": "type({0}) is int",
+    "number": "type({0}) is int or type({0}) is float",
+    "boolean": "{0} is True or {0} is False",
+}
+QUICK_KEYWORDS = {"type", "title", "description", "default", "examples"}
+
+
+def accept_source(schema: dict[str, Any], name: str) -> str:
+    """Source of `accept_<name>`: True for arguments that are right as they are, for schemas that say only types.
+
+    False decides nothing: coercion and the validator follow. A tenth of their time for nearly every call.
+    """
+    properties = schema.get("properties", {})
+    known = set(schema) <= {"type", "properties", "required", "$schema"} and set(schema.get("required", ())) <= set(
+        properties
+    )
+    plain = known and all(
+        isinstance(item, dict) and set(item) <= QUICK_KEYWORDS and item.get("type") in QUICK_TESTS
+        for item in properties.values()
+    )
+    if not plain:
+        return f"accept_{name} = None"
+    lines = [f"def accept_{name}(arguments: dict[str, Any]) -> bool:"]
+    for key, item in properties.items():
+        test = QUICK_TESTS[item["type"]].format("value")
+        absent = "" if key in schema.get("required", ()) else "value is not ABSENT and "
+        lines += [
+            f"    value = arguments.get({key!r}, ABSENT)",
+            f"    if {absent}not ({test}):",
+            "        return False",
+        ]
+    return "\n".join([*lines, "    return True"])
+
+
 def typed_dict(schema: dict[str, Any], class_name: str) -> str:
     """Source of the TypedDict of a tool's arguments: keys a handler may rely on after validation."""
     required = set(schema.get("required", ()))
@@ -158,6 +194,7 @@ def _row(feature: Feature) -> str:
         coercions = [(k, p["type"]) for k, p in properties.items() if p.get("type") in ("integer", "number", "boolean")]
         coercions += [(k, "json text") for k in feature.options.get("json_text", ())]
         optional = [k for k in properties if k not in schema.get("required", ())]
+        row.append(f'        "accept": accept_{name},')
         row.append(f'        "validate": validate_{name},')
         row.append(f'        "coercions": {tuple(coercions)!r},')
         row.append(f'        "optional": {tuple(optional)!r},')
@@ -190,12 +227,16 @@ def compile_toolset(folder: Path) -> str:
     order = {name: index for index, name in enumerate(about.get("order", ()))}
     tools = [f for f in features if f.kind == "tool"]
     tools.sort(key=lambda f: (order.get(f.name, len(order)), f.folder.name))
-    validators = [validator_source(f.descriptor["inputSchema"], f.folder.name) for f in tools]
+    validators = [
+        source(f.descriptor["inputSchema"], f.folder.name)
+        for f in tools
+        for source in (accept_source, validator_source)
+    ]
     body = "\n\n\n".join(validators)
     parts = [HEADER, "# mypy: ignore-errors\n# ruff: noqa\nfrom __future__ import annotations\n"]
     parts += [f"import {module}\n" for module, use in (("re", "re.compile("),) if use in body]
     parts.append("from scorpio.toolset import JsonSchemaValueException, JsonSchemaValuesException\n")
-    parts.append("\nNoneType = type(None)\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n")
+    parts.append("\nNoneType = type(None)\nABSENT = object()\n\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n")
     parts.append("    from typing import Any, NotRequired, TypedDict\n")
     parts += [f"\n{typed_dict(f.descriptor['inputSchema'], _class_name(f))}\n" for f in tools]
     parts.append(f"\n\n{body}\n\n\n" if body else "\n\n")

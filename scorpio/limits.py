@@ -26,6 +26,9 @@ ASK_ROUNDS_MAX = 16
 ASK_WAIT_S = 600.0
 """How long a person is waited for: ten minutes, as long as `requestState` lives; then the call says so."""
 
+TOOLSET_PREFIX_CHARS_MAX = 64
+"""Before the names of a toolset's tools: MCP allows 128 characters in all, and clients add a prefix of their own."""
+
 LISTENS_MAX = 64
 """Open `subscriptions/listen` streams of one peer; a client needs one."""
 

@@ -7,6 +7,7 @@ key or a bad value is a warning that names file and line.
 from __future__ import annotations
 
 import os
+import stat
 
 from scorpio.limits import BASH_MAX_OUTPUT_BYTES_DEFAULT, BASH_MAX_TIMEOUT_MS_DEFAULT
 
@@ -143,11 +144,7 @@ class _Reading:
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
-        try:
-            with open(path, "rb") as stream:
-                content = stream.read(FILE_BYTES_MAX)
-        except OSError:
-            return
+        content = _content(path)
         for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
             line = raw.strip()
             if not line or line.startswith("#"):
@@ -180,6 +177,20 @@ class _Reading:
         self.values[name] = read
 
 
+def _content(path: str) -> bytes:
+    """b"" where there is no file. Never waits: a repository may hold a link to a terminal or a pipe in its place."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, FILE_BYTES_MAX) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
+
+
 def _unquoted(value: str) -> str:
     """A value without surrounding quotes or a trailing ` # comment`."""
     value = value.strip()
@@ -210,9 +221,10 @@ def load(environ: Mapping[str, str], home_root: str, project: str | None = None)
             if value is not None:
                 reading.set(key.name, value, f"environment variable {name}")
                 break
-    for name, value in environ.items():
-        if name.startswith("TOOL_") and value.lower() in FALSE_WORDS:
-            reading.set(name, value, f"environment variable {name}")
+    for prefix in ("TOOL_", "SCORPIO_TOOL_"):  # the later wins
+        for name, value in environ.items():
+            if name.startswith(prefix) and value.lower() in (*TRUE_WORDS, *FALSE_WORDS):  # others may mean other things
+                reading.set(name.removeprefix("SCORPIO_"), value, f"environment variable {name}")
     hidden = frozenset(name for name, shown in reading.shown.items() if not shown)
     return Settings(reading.values, hidden, tuple(reading.warnings))
 

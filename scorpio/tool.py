@@ -53,7 +53,6 @@ class ToolResult:
     def __init__(
         self,
         content: list[Block],
-        *,
         is_error: bool = False,
         structured: Any = None,
         meta: dict[str, Any] | None = None,
@@ -66,7 +65,7 @@ class ToolResult:
 
 def text(value: str, *, is_error: bool = False, structured: Any = None) -> ToolResult:
     """A result of one text block."""
-    return ToolResult([text_block(value)], is_error=is_error, structured=structured)
+    return ToolResult([{"type": "text", "text": value}], is_error, structured)
 
 
 def text_block(value: str) -> Block:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import _thread
 import sys
 
+from scorpio.limits import TOOLSET_PREFIX_CHARS_MAX
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -74,21 +76,25 @@ class Entry:
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
-    __slots__ = ("_coercions", "_optional", "_validate")
+    __slots__ = ("_accept", "_coercions", "_optional", "_validate")
 
     def __init__(self, toolset: Toolset, row: dict[str, Any], prefix: str = "") -> None:
         super().__init__(toolset, row, prefix)
+        self._accept: Callable[[dict[str, Any]], bool] | None = row["accept"]
         self._validate: Callable[[Any], Any] = row["validate"]
         self._coercions: Sequence[tuple[str, str]] = row["coercions"]
         self._optional: Sequence[str] = row["optional"]
 
-    def check(self, arguments: Any) -> tuple[dict[str, Any], list[str]]:
+    def check(self, arguments: Any) -> tuple[dict[str, Any], Sequence[str]]:
         """The arguments a handler may trust, and the faults, a line each with a JSON Pointer; no faults: empty.
 
         Coerced: numerals in strings, whole floats, "true"/"false", null for an optional argument, an object as
         JSON text, and the other way round where the descriptor says `json_text`.
         """
-        if type(arguments) is not dict:
+        if type(arguments) is dict:
+            if self._accept is not None and self._accept(arguments):
+                return arguments, ()
+        else:
             if arguments is None:
                 arguments = {}
             elif type(arguments) is not str or type(arguments := _object_of(arguments)) is not dict:
@@ -101,7 +107,7 @@ class ToolEntry(Entry):
             return arguments, _fault_lines(invalid.errors)
         except JsonSchemaValueException as invalid:
             return arguments, _fault_lines([invalid])
-        return arguments, []
+        return arguments, ()
 
     def _coerced(self, arguments: dict[str, Any]) -> dict[str, Any]:
         for name in self._optional:
@@ -273,5 +279,13 @@ def chosen(names: Sequence[str]) -> list[Toolset]:
         name, _, prefix = item.partition(":")
         if not name.isidentifier():
             raise ToolsetError(f"{item!r} is not a toolset. Write NAME or NAME:PREFIX, separated by commas.")
+        if (
+            len(prefix) > TOOLSET_PREFIX_CHARS_MAX
+            or not f"x{prefix}".replace("-", "_").isidentifier()
+            or (not prefix.isascii())
+        ):
+            raise ToolsetError(
+                f"{prefix[:80]!r} is no prefix: it has letters, digits, _ and -, at most {TOOLSET_PREFIX_CHARS_MAX}."
+            )
         toolsets.append(Toolset(name, prefix))
     return toolsets

@@ -10,33 +10,34 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import mcp_types.methods as official
-import pydantic
+from tests.judge import LEGACY, META, MODERN, REVISIONS, Judge, Message, key_of, strict
 
 if TYPE_CHECKING:
     from tests.links import Link
 
-LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN = "2026-07-28"
-REVISIONS = (*LEGACY, MODERN)
+__all__ = [
+    "LEGACY",
+    "META",
+    "MODERN",
+    "REVISIONS",
+    "AnswerError",
+    "Connect",
+    "ErrorAnswer",
+    "Message",
+    "Wire",
+    "never",
+    "strict",
+]
 
 BOUND_S = 60.0
 """How long an answer is waited for before the test fails: a bound, not an expectation."""
 
-META = "io.modelcontextprotocol/"
-CAPABILITY_OF = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-}
-
 Connect = Callable[..., "Wire"]
 """The `connect` fixture: `connect(*toolsets, handshake=True, revision=…, capabilities=…, check=True)`."""
 
-Message = dict[str, Any]
 Answerer = Callable[[Message], Message]
 
 
@@ -67,9 +68,8 @@ class Wire:
         self.link = link
         self.revision = revision
         """What requests of this client speak unless they say otherwise."""
-        self.session = revision if revision != MODERN else ""
-        """What `initialize` agreed on; judges what the server sends without a tag of its own."""
         self.capabilities: Message = capabilities or {}
+        self._judge = Judge(revision, self.capabilities)
         self.answers: dict[str, Answerer] = {}
         """What this client answers to the server's questions, by method; both eras."""
         self.log_level: str | None = None
@@ -83,8 +83,6 @@ class Wire:
         self.check = check
         """False: a test that sends broken bytes, and looks at the answers itself."""
         self._responses: dict[str, list[Message]] = {}
-        self._asked: dict[str, list[tuple[str, str]]] = {}
-        self._progress: dict[str, float] = {}
         self._arrived = threading.Condition()
         self._ended = False
         self.closed = False
@@ -143,6 +141,10 @@ class Wire:
     def cancel(self, id_: int | str) -> None:
         self.notify("notifications/cancelled", {"requestId": id_, "reason": "the test said so"})
 
+    def _remember(self, message: object) -> None:
+        with self._arrived:
+            self._judge.sent(message)
+
     # -- whole exchanges
 
     def open(self) -> Message:
@@ -160,7 +162,7 @@ class Wire:
     def request(self, method: str, params: Message | None = None, **options: Any) -> Message:
         """The whole answer, `result` or `error`; of an id that was used before, the next one."""
         earlier = len(self.answers_to(options["id"])) if "id" in options else 0
-        key = _key(self.start(method, params, **options))
+        key = key_of(self.start(method, params, **options))
 
         def next_one() -> Message | None:
             found = self._responses.get(key, [])
@@ -211,14 +213,14 @@ class Wire:
 
     def answer(self, id_: int | str, bound_s: float = BOUND_S) -> Message:
         """The first answer to the request with this id; the same one each time it is asked for."""
-        key = _key(id_)
+        key = key_of(id_)
         found: list[Message] = self._wait(lambda: self._responses.get(key), f"answer to {key}", bound_s)
         return found[0]
 
     def answers_to(self, id_: int | str) -> list[Message]:
         """All that came for this id until now."""
         with self._arrived:
-            return list(self._responses.get(_key(id_), ()))
+            return list(self._responses.get(key_of(id_), ()))
 
     def notification(self, method: str, accept: Callable[[Message], bool] = lambda params: True) -> Message:
         """The params of the first notification of this method that is accepted; waits for it."""
@@ -328,7 +330,7 @@ class Wire:
         with self._arrived:
             self.received.append(value)
             for message in value if isinstance(value, list) else [value]:
-                fault = self._fault(message)
+                fault = self._judge.fault(message)
                 if fault:
                     self.violations.append(f"{fault}: {json.dumps(message)[:1000]}")
                 elif "method" in message and "id" in message:
@@ -337,7 +339,7 @@ class Wire:
                 elif "method" in message:
                     self.notifications.append(message)
                 else:
-                    self._responses.setdefault(_key(message["id"]), []).append(message)
+                    self._responses.setdefault(key_of(message["id"]), []).append(message)
             self._arrived.notify_all()
         for question in questions:
             self._answer_question(question)
@@ -346,7 +348,7 @@ class Wire:
         answerer = self.answers.get(question["method"])
         if answerer is None and question["method"] == "roots/list":
             answerer = _no_roots
-        if answerer is None:  # a test that wants to answer itself, or never
+        if answerer is None or answerer is never:  # the test answers itself, or nobody does
             return
         answer: Message = {"jsonrpc": "2.0", "id": question["id"]}
         try:
@@ -362,108 +364,14 @@ class Wire:
         self.questions.append(question)
         return self.answers[question["method"]](question.get("params", {}))
 
-    # -- judging
 
-    def _remember(self, message: Any) -> None:
-        if isinstance(message, list):
-            for single in message:
-                self._remember(single)
-        if not isinstance(message, dict) or "method" not in message or not isinstance(message.get("id"), int | str):
-            return
-        params = message.get("params")
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        named = meta.get(META + "protocolVersion") if isinstance(meta, dict) else None
-        with self._arrived:
-            about = (message["method"], MODERN if named else self.session or self.revision)
-            self._asked.setdefault(_key(message["id"]), []).append(about)
-            if isinstance(meta, dict) and "progressToken" in meta:
-                self._progress[_key(meta["progressToken"])] = float("-inf")
-
-    def _fault(self, message: Any) -> str:
-        """What is wrong with a message of the server; "" for nothing."""
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return "not a JSON-RPC message"
-        if "method" in message:
-            return self._question_fault(message) if "id" in message else self._notification_fault(message)
-        if ("result" in message) == ("error" in message) or "id" not in message:
-            return "an answer needs an id and one of result and error"
-        waiting = self._asked.get(_key(message["id"]))
-        method, revision = waiting.pop(0) if waiting else ("", "")
-        if "error" in message:
-            error = message["error"]
-            whole = isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str)
-            return "" if whole else "an error needs a code and a message"
-        if not method:
-            return "an answer that nobody waits for"
-        if method == "initialize" and message["result"].get("protocolVersion") in LEGACY:
-            self.session = message["result"]["protocolVersion"]
-            revision = self.session
-        return _model_fault(official.SERVER_RESULTS, method, revision, message["result"])
-
-    def _notification_fault(self, message: Message) -> str:
-        method, params = message["method"], message.get("params", {})
-        tagged = META + "subscriptionId" in params.get("_meta", {})
-        if method == "notifications/progress":
-            key = _key(params.get("progressToken"))
-            if not params["progress"] > self._progress.get(key, float("inf")):
-                return f"progress of {key} does not increase, or nobody asked for it"
-            self._progress[key] = params["progress"]
-        revision = MODERN if tagged else self.session or self.revision
-        model = official.SERVER_NOTIFICATIONS.get((method, revision))
-        if model is None:
-            return f"{method} is no notification of {revision}"
-        try:
-            model.model_validate({"jsonrpc": "2.0", "method": method, "params": params}, by_name=False)
-        except pydantic.ValidationError as fault:
-            return str(fault)
-        return ""
-
-    def _question_fault(self, message: Message) -> str:
-        method = message["method"]
-        if not self.session:
-            return "a server of the modern era sends no requests"
-        if CAPABILITY_OF.get(method) not in (None, *self.capabilities):
-            return f"{method} was not declared by this client"
-        try:
-            official.parse_server_request(method, self.session, message.get("params"))
-        except (KeyError, pydantic.ValidationError) as fault:
-            return f"{type(fault).__name__}: {fault}"
-        return ""
-
-
-def _model_fault(table: Mapping[tuple[str, str], Any], method: str, revision: str, result: Any) -> str:
-    if (method, revision) not in table:  # an alias, shutdown, or a method this revision has no model for
-        return ""
-    try:
-        official.validate_server_result(method, revision, result)
-    except pydantic.ValidationError as fault:
-        return str(fault)
-    return ""
+def never(params: Message) -> Message:
+    """An answerer that leaves the question open; in the modern era a mistake of the test."""
+    raise AssertionError("a result with questions must be answered")
 
 
 def _no_roots(params: Message) -> Message:
     return {"roots": []}
-
-
-def _key(id_: object) -> str:
-    """1 and "1" are two ids."""
-    return json.dumps(id_)
-
-
-def strict(line: bytes) -> Any:
-    """The JSON value of one line that ends with one LF: UTF-8, no NaN, no key twice. Raises ValueError."""
-    if not line.endswith(b"\n") or line.endswith(b"\r\n") or line.count(b"\n") != 1:
-        raise ValueError("a line must end with LF, and hold no other")
-    value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_constant)
-    json.dumps(value, ensure_ascii=False).encode()  # lone surrogates raise UnicodeEncodeError, a ValueError
-    return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Message:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError(f"a key stands twice: {[key for key, _ in pairs]}")
-    return value
 
 
 def _value(line: bytes) -> Any:
@@ -472,7 +380,3 @@ def _value(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
-
-
-def _no_constant(literal: str) -> Any:
-    raise ValueError(f"{literal} is not JSON")

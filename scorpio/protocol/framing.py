@@ -34,8 +34,12 @@ class LineFramer:
         Source: MCP basic/transports, stdio ("Messages are delimited by newlines").
         """
         end = len(chunk) - 1
-        if 0 <= end < self.frame_bytes_max and chunk.find(b"\n") == end and not self._parts and not self._skipping:
+        newline = chunk.find(b"\n")
+        if newline == end and 0 <= end < self.frame_bytes_max and not self._parts and not self._skipping:
             return [chunk] if chunk[0] == 0x7B else self._clean([chunk])
+        if newline < 0 and chunk and not self._skipping and self._parts_bytes + end < self.frame_bytes_max:
+            self._keep(chunk)
+            return []
         lines = chunk.split(b"\n")
         rest = lines.pop()
         frames: list[bytes] = []

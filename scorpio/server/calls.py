@@ -92,10 +92,17 @@ class RunningCall:
     def start(self) -> None:
         """Register first, submit second: the other order could lose the answer of a quick call."""
         self._peer.running[self._request.id] = self
-        self._handle = self._server.lane.submit(self._run)
+        try:
+            self._handle = self._server.lane.submit(self._run, self._not_begun)
+        except RuntimeError:  # no thread can be started
+            self._peer.take(self._request.id, self)
+            raise
+
+    def _not_begun(self, fault: Exception) -> None:
+        self._finish(self._failing(self._server.internal_error(fault)))
 
     def cancel(self) -> None:
-        """Stop the work. The caller has popped the id, so nothing more is sent for it."""
+        """Stop the work. The caller has taken the call from the peer, so nothing more is sent for it."""
         with self._progress_lock:  # a report that is being written gets out; none comes after
             pass
         if self._handle is not None:
@@ -151,7 +158,7 @@ class RunningCall:
         peer = self._peer
         peer.answering += 1
         with self._progress_lock:
-            ours = peer.running.pop(self._request.id, None) is not None
+            ours = peer.take(self._request.id, self) is not None
         if ours:
             (self._request.answer or peer.write)(self._line(encode))
         peer.answering -= 1

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     Work = Callable[[], Coroutine[Any, Any, None]]
+    Failed = Callable[[Exception], None]
+    """Called instead of the work, from any thread, when it cannot be begun."""
 
     class Lane(Protocol):
         """Runs coroutines; both methods return at once and may be called from any thread."""
 
-        def submit(self, work: Work) -> Handle: ...
+        def submit(self, work: Work, failed: Failed) -> Handle: ...
 
         def stop(self) -> None: ...
 
@@ -52,24 +54,25 @@ class ThreadLane:
     def __init__(self) -> None:
         self._lock = _thread.allocate_lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[Callable[[], None]] = []
+        self._waiting: list[tuple[Callable[[], None], Failed | None]] = []
         self._started = False
         self._running = _thread.allocate_lock()
         """Held by the thread while it runs."""
 
-    def submit(self, work: Work) -> Handle:
+    def submit(self, work: Work, failed: Failed) -> Handle:
+        """Raises RuntimeError where no thread can be started."""
         handle = Handle(self)
-        self.call_soon(lambda: handle.start(self._running_loop(), work))
+        self.call_soon(lambda: handle.start(self._running_loop(), work), failed)
         return handle
 
-    def call_soon(self, function: Callable[[], None]) -> None:
+    def call_soon(self, function: Callable[[], None], failed: Failed | None = None) -> None:
         """Run `function` in the lane's thread; kept until the loop is up."""
         with self._lock:
             if self._loop is None:
-                self._waiting.append(function)
                 if not self._started:
-                    self._started = True
                     _thread.start_new_thread(self._run, ())
+                    self._started = True
+                self._waiting.append((function, failed))
                 return
             loop = self._loop
         loop.call_soon_threadsafe(function)
@@ -89,15 +92,19 @@ class ThreadLane:
         return self._loop
 
     def _run(self) -> None:
-        import asyncio
+        try:
+            import asyncio
 
-        loop = asyncio.new_event_loop()
+            loop = asyncio.new_event_loop()
+        except (ImportError, OSError) as fault:  # no descriptors are left, or the program's own files are gone
+            self._not_started(fault)
+            return
         asyncio.set_event_loop(loop)
         with self._running:
             with self._lock:
                 self._loop = loop
                 waiting, self._waiting = self._waiting, []
-            for function in waiting:
+            for function, _ in waiting:
                 loop.call_soon(function)
             loop.run_forever()
             left = asyncio.all_tasks(loop)
@@ -106,6 +113,15 @@ class ThreadLane:
             loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             loop.close()
 
+    def _not_started(self, fault: Exception) -> None:
+        """Nothing that waits may wait for ever; the next call tries again."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+            self._started = False
+        for _, failed in waiting:
+            if failed is not None:
+                failed(fault)
+
 
 class LoopLane:
     """The lane of a transport that is asyncio itself."""
@@ -113,7 +129,7 @@ class LoopLane:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
-    def submit(self, work: Work) -> Handle:
+    def submit(self, work: Work, failed: Failed) -> Handle:
         handle = Handle(self)
         self.call_soon(lambda: handle.start(self._loop, work))
         return handle

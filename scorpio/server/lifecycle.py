@@ -128,17 +128,21 @@ def _file_paths(roots: list[Any]) -> list[str]:
         if type(uri) is str and uri.startswith("file://"):
             from urllib.parse import unquote, urlsplit
 
-            parts = urlsplit(uri)
-            if parts.netloc in ("", "localhost"):
-                paths.append(unquote(parts.path))
+            try:
+                parts = urlsplit(uri)
+            except ValueError:  # such as a host in half a pair of brackets
+                continue
+            path = unquote(parts.path)
+            if parts.netloc in ("", "localhost") and "\0" not in path:
+                paths.append(path)
     return paths
 
 
 def _cancelled(server: Server, params: dict[str, Any], peer: Peer) -> None:
-    """Whoever pops the id may answer it; here it is popped and nobody does."""
+    """Whoever takes the call may answer it; here it is taken and nobody does."""
     id_ = params.get("requestId")
     if type(id_) is int or type(id_) is str:
-        call = peer.running.pop(id_, None)
+        call = peer.take(id_)
         if call is not None:
             call.cancel()
         peer.listens.pop(id_, None)

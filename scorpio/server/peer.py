@@ -104,7 +104,7 @@ class Peer:
         """The person at this machine's terminal is this client's user."""
         self.session: Session | None = None
         self.running: dict[RequestId, RunningCall] = {}
-        """Calls in progress. Whoever pops an id has the right to answer it; nobody else does."""
+        """Calls in progress. Whoever takes one (`take`) has the right to answer it; nobody else does."""
         self.answering = 0
         """Calls that are no longer in `running` and whose answer is not written yet. Counted by the slow lane."""
         self.listens: dict[RequestId, dict[str, Any]] = {}
@@ -139,6 +139,18 @@ class Peer:
     def in_flight(self, id_: RequestId) -> bool:
         return id_ in self.running or id_ in self.listens
 
+    def take(self, id_: RequestId, call: RunningCall | None = None) -> RunningCall | None:
+        """The call in progress with this id, which is over for everybody else; only `call` where one is given.
+
+        A cancelled call may still be on its way to its end when the client uses its id again.
+        """
+        with self._lock:
+            found = self.running.get(id_)
+            if found is None or (call is not None and found is not call):
+                return None
+            del self.running[id_]
+            return found
+
     def busy(self) -> bool:
         """True while a call is in progress or its answer is on its way out."""
         return bool(self.running) or self.answering > 0
@@ -156,12 +168,10 @@ class Peer:
             answered(None)
 
     def cancel_all(self) -> None:
-        while self.running:
-            try:
-                _, call = self.running.popitem()
-            except KeyError:  # the slow lane was quicker
-                break
-            call.cancel()
+        for id_ in tuple(self.running):
+            call = self.take(id_)
+            if call is not None:  # else the slow lane was quicker
+                call.cancel()
         self.listens.clear()
 
 

@@ -21,7 +21,7 @@ from scorpio.protocol.errors import (
     ProtocolError,
 )
 from scorpio.protocol.framing import OVERSIZE
-from scorpio.protocol.messages import Notification, Request, encode_error, encode_result, message_of
+from scorpio.protocol.messages import Notification, Request, encode_error, encode_result, message_of, plain_request
 from scorpio.protocol.meta import PROTOCOL_VERSION, SERVER_INFO, modern_meta
 from scorpio.protocol.revisions import MODERN
 from scorpio.server import lifecycle, methods
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 RESERVED_KEYS = (b'"jsonrpc"', b'"id"', b'"method"', b'"params"')
 """A frame that holds one of these twice is read again by the strict parser: duplicate keys are two messages in one."""
 
+ESCAPED_LETTERS = (b"\\u006", b"\\u007")
+"""A key may be spelt with escapes, `"\\u0069d"`; nobody escapes ASCII letters but to be read in two ways."""
+
 
 class Server:
     """The core every transport feeds. `receive` runs on one thread; slow calls run in `lane`."""
@@ -63,6 +66,7 @@ class Server:
         """Encoded list results by (method, revision, hidden tools); dropped by `changed_list`."""
         self._loads: Callable[[bytes], Any] = _loads_text
         self._dumps: Callable[[Any], bytes] = _encode_plain
+        self._quick_loads: Callable[[bytes | memoryview], Any] | None = None
         self._unaddressed_s = 0.0
         self._unaddressed_count = 0
         self._unaddressed_dropped = 0
@@ -72,12 +76,17 @@ class Server:
         import orjson
 
         self._loads = orjson.loads
+        self._quick_loads = orjson.loads
         self._dumps = orjson.dumps
 
     # -- messages
 
     def receive(self, frame: bytes, peer: Peer) -> bytes | None:
         """The lines to write now, or None: a notification, or a call whose answer leaves later."""
+        if self._quick_loads is not None:
+            request = plain_request(frame, self._quick_loads)
+            if request is not None:
+                return self.receive_message(request, peer)
         try:
             value = self._decode(frame)
             if type(value) is list:
@@ -143,8 +152,15 @@ class Server:
         for key in RESERVED_KEYS:
             if frame.find(key) != frame.rfind(key):
                 return self._reread(frame, None)
-        if type(value) is dict and type(value.get("id")) is float:  # orjson: an integer beyond 64 bits
+        if _has_escaped_letters(frame):
             return self._reread(frame, None)
+        if type(value) is dict:
+            id_ = value.get("id")
+            if id_ is None:  # a cancel names its id there
+                params = value.get("params")
+                id_ = params.get("requestId") if type(params) is dict else None
+            if type(id_) is float:  # orjson: an integer beyond 64 bits
+                return self._reread(frame, None)
         return value
 
     def _reread(self, frame: bytes, fault: ValueError | None) -> Any:
@@ -244,9 +260,13 @@ def _loads_text(frame: bytes) -> Any:
     return value
 
 
+def _has_escaped_letters(frame: bytes) -> bool:
+    return ESCAPED_LETTERS[0] in frame or ESCAPED_LETTERS[1] in frame
+
+
 def _only_id(frame: bytes) -> RequestId | None:
     """The id of a frame with duplicate keys, where it stands there once."""
-    if frame.count(b'"id"') != 1:
+    if frame.count(b'"id"') != 1 or _has_escaped_letters(frame):
         return None
     value = strict_json.loads_last_key_wins(frame)
     id_ = value.get("id") if type(value) is dict else None

@@ -63,7 +63,15 @@ class Output:
             if self._queue:
                 self._append(data)
                 return
-            written = self._write_some(data)
+            written = 0
+            try:
+                written = self._wire.write(data)  # the common case: one write takes all
+            except OSError:  # full or closed: `_write_some` finds out which
+                pass
+            self.taken_bytes += written
+            if written == len(data):
+                return
+            written += self._write_some(memoryview(data)[written:])
             if written < len(data) and not self.broken:
                 self._append(memoryview(data)[written:])
                 if not self._flushing:
@@ -124,9 +132,11 @@ class Output:
 
     def _write_queued(self) -> None:
         with self._lock:
-            while self._queue and not self.broken:
+            while self._queue:
                 first = self._queue[0]
                 written = self._write_some(first)
+                if self.broken:  # and the queue empty
+                    return
                 self.queued_bytes -= written
                 if written < len(first):
                     self._queue[0] = first[written:]
@@ -165,7 +175,7 @@ class StdioServer:
         """Until the end; does not return. The process exits with status 0."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         wakeup_fd = _catch_signals()
-        _thread.start_new_thread(self._watch, (wakeup_fd,))
+        _thread.start_new_thread(self._watch, (wakeup_fd, Parent()))
         framer = LineFramer()
         if self._read_first(framer):
             self._read_on(framer)
@@ -282,21 +292,33 @@ class StdioServer:
         if self._peer.busy() and not self._output.broken:
             idle.acquire(timeout=DRAIN_MS_MAX / 1000)
 
-    def _watch(self, wakeup_fd: int) -> None:
+    def _watch(self, wakeup_fd: int, parent: Parent) -> None:
         """Wait for what the reading thread cannot see: signals, the parent's death, a client that closed stdout."""
         poll = select.poll()
         poll.register(wakeup_fd, select.POLLIN)
         poll.register(self._wire.write_fd, 0)  # POLLERR: no reader is left
-        parent = os.getppid()
-        timeout_ms = None
-        try:
-            poll.register(os.pidfd_open(parent), select.POLLIN)
-        except (AttributeError, OSError):
-            if parent:  # 0: in another namespace, and never seen to change
-                timeout_ms = 1000
-        while not poll.poll(timeout_ms) and os.getppid() == parent:
+        if parent.pidfd >= 0:
+            poll.register(parent.pidfd, select.POLLIN)
+        while not poll.poll(parent.look_ms) and os.getppid() == parent.pid:
             pass
         self.end(drain=False, patient=False)
+
+
+class Parent:
+    """Who started this process, asked for before the client can know that it runs."""
+
+    __slots__ = ("look_ms", "pid", "pidfd")
+
+    def __init__(self) -> None:
+        self.pid = os.getppid()
+        self.pidfd = -1
+        self.look_ms: int | None = None
+        """How often to look for another parent, where the kernel does not tell."""
+        try:
+            self.pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):
+            if self.pid:  # 0: in another namespace, and never seen to change
+                self.look_ms = 1000
 
 
 def _exit_after(seconds: float) -> None:

@@ -109,6 +109,7 @@ BYTES = [
     ("R34", "a batch", b"[" + PING.rstrip() % 7 + b"," + PING.rstrip() % 8 + b"]\n", "E-32600@null"),
     ("R34", "a batch of notifications", b'[{"jsonrpc":"2.0","method":"exit"}]\n', "E-32600@null"),
     ("J08", "id twice", b'{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}\n', "E-32600@null"),
+    ("J08", "id twice, once in escapes", b'{"jsonrpc":"2.0","id":7,"method":"ping","\\u0069d":8}\n', "E-32600@null"),
     ("J08", "method twice", b'{"jsonrpc":"2.0","id":7,"method":"exit","method":"ping"}\n', "E-32600@7"),
 ]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.wire import LEGACY, META, MODERN, REVISIONS
+from tests.wire import LEGACY, META, MODERN, REVISIONS, never
 
 if TYPE_CHECKING:
     from tests.wire import Connect, Message, Wire
@@ -142,6 +142,42 @@ def test_client_with_roots_is_asked_for_them_once_it_is_ready_and_when_they_chan
     wire.notify("notifications/roots/list_changed")
     wire.settle()
     assert [q["method"] for q in wire.questions] == ["roots/list", "roots/list"]
+
+
+@pytest.mark.requirement("roots:working-directory")
+@pytest.mark.revisions(*LEGACY)
+def test_commands_start_in_the_first_root_unless_configuration_says_otherwise(
+    connect: Connect, environ: dict[str, str], transport: str
+) -> None:
+    if transport == "in-process":
+        pytest.skip("the environment is this process's own")
+    environ["CLAUDE_PROJECT_DIR"] = "/usr/share"
+    wire = connect(capabilities={"roots": {}})
+    useless = ("https://x/y", "file://[half/usr", "file:///usr%00", "file://elsewhere/usr")
+    roots = [{"uri": uri} for uri in (*useless, "file:///usr/l%69b")]
+    wire.answers["roots/list"] = lambda params: {"roots": roots}
+    wire.notify("notifications/roots/list_changed")
+    assert wire.text("test_working_directory") == "/usr/lib"
+    wire.answers["roots/list"] = lambda params: {"roots": []}
+    wire.notify("notifications/roots/list_changed")
+    assert wire.text("test_working_directory") == "/usr/share"
+    environ["SCORPIO_CWD"] = "/usr"
+    told = connect(capabilities={"roots": {}})
+    told.answers["roots/list"] = lambda params: {"roots": [{"uri": "file:///usr/lib"}]}
+    assert told.text("test_working_directory") == "/usr"
+
+
+@pytest.mark.requirement("roots:working-directory")
+@pytest.mark.revisions("2025-11-25")
+@pytest.mark.transports("stdio")
+def test_client_that_never_tells_its_roots_holds_no_command(connect: Connect, environ: dict[str, str]) -> None:
+    environ["CLAUDE_PROJECT_DIR"] = "/usr/share"
+    wire = connect(handshake=False, capabilities={"roots": {}})
+    wire.answers["roots/list"] = never
+    wire.open()
+    assert wire.text("test_working_directory") == "/usr/share"
+    wire.close()
+    assert [q["method"] for q in wire.questions] == ["roots/list"]
 
 
 @pytest.mark.requirement("discover")

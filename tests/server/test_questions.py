@@ -253,7 +253,7 @@ def test_prompt_and_resource_may_ask_too(connect: Connect) -> None:
     wire.answers["elicitation/create"] = accepting(context="a train", name="Alice")
     prompt = wire.complete("prompts/get", {"name": "test_input_required_result_prompt"})
     assert prompt["messages"][0]["content"]["text"] == "Use a train."
-    contents = wire.complete("resources/read", {"uri": "test://asking-resource"})["contents"]
+    contents = wire.complete("resources/read", {"uri": "test://who-is-reading"})["contents"]
     assert contents[0]["text"] == "Read by Alice."
 
 
@@ -264,7 +264,7 @@ def test_prompt_and_resource_without_an_answer_are_errors(connect: Connect) -> N
     wire.answers["elicitation/create"] = always({"action": "decline"})
     for method, params in (
         ("prompts/get", {"name": "test_input_required_result_prompt"}),
-        ("resources/read", {"uri": "test://asking-resource"}),
+        ("resources/read", {"uri": "test://who-is-reading"}),
     ):
         answer = wire.request(method, params)
         if wire.revision == MODERN:

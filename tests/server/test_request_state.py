@@ -53,6 +53,15 @@ def test_answers_of_earlier_rounds_come_back_in_the_state(connect: Connect) -> N
     assert third["content"][0]["text"] == "Alice likes blue."
 
 
+@pytest.mark.requirement("state:round-trip")
+def test_answer_of_a_megabyte_comes_back_too(connect: Connect) -> None:
+    wire, first = asked(connect)
+    long = {"action": "accept", "content": {"name": "A" * 1_000_000}}
+    second = retry(wire, first, inputResponses={"step1": long})["result"]
+    third = retry(wire, second["requestState"], inputResponses={"step2": BLUE})["result"]
+    assert len(third["content"][0]["text"]) == 1_000_000 + len(" likes blue.")
+
+
 @pytest.mark.requirement("state:optional")
 def test_answers_without_a_state_are_taken(connect: Connect) -> None:
     wire, _ = asked(connect)
@@ -85,6 +94,10 @@ def _other_answer(state: str) -> str:
         lambda state: ".",
         lambda state: "\u00e9.\u00e9",
         lambda state: "A" * 300_000,
+        lambda state: state + "====",
+        lambda state: state + "!!!!",
+        lambda state: state.replace(".", ".\n\n\n\n"),
+        lambda state: state + ".",
         lambda state: None,
         lambda state: 7,
         lambda state: [state],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -76,6 +78,34 @@ def test_it_serves_with_64_descriptors(start: Callable[..., ServerProcess]) -> N
 def test_it_serves_slow_calls_with_64_descriptors(start: Callable[..., ServerProcess]) -> None:
     server = start("conformance", wrapped=["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"]).open()
     assert server.call("test_slow", {"ms": 1})["result"]["isError"] is False
+
+
+def test_a_slow_call_whose_lane_cannot_start_is_answered_and_the_next_one_is_served(
+    start: Callable[..., ServerProcess],
+) -> None:
+    server = start("conformance").open()
+    server.request("ping")  # after the imports that follow the first answer
+    bounds = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    used = max(map(int, os.listdir(f"/proc/{server.pid}/fd"))) + 1
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 2, bounds[1]))  # modules, but no event loop
+    assert server.call("test_slow", {"ms": 1})["error"]["code"] == -32603
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, bounds)
+    assert server.call("test_slow", {"ms": 1})["result"]["isError"] is False
+
+
+def test_a_pipe_in_place_of_a_projects_configuration_does_not_hold_the_start(
+    start: Callable[..., ServerProcess], tmp_path: Path
+) -> None:
+    (tmp_path / ".scorpio").mkdir()
+    os.mkfifo(tmp_path / ".scorpio" / "scorpio-env.txt")
+    assert_serves(start(cwd=tmp_path))
+
+
+@pytest.mark.parametrize("prefix", ["x y", "é", "a.b", "p" * 65, "a\n"])
+def test_a_prefix_that_no_name_of_a_tool_can_have_is_refused(start: Callable[..., ServerProcess], prefix: str) -> None:
+    server = start(f"sum:{prefix}")
+    assert (server.rest(), server.status()) == (b"", 2)
+    assert "is no prefix" in server.stderr()
 
 
 def test_an_unknown_toolset_is_one_line_on_stderr_and_status_2(start: Callable[..., ServerProcess]) -> None:

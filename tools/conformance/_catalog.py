@@ -5,6 +5,7 @@ from __future__ import annotations
 from scorpio.toolset import JsonSchemaValueException, JsonSchemaValuesException
 
 NoneType = type(None)
+ABSENT = object()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
     class TestErrorHandlingArguments(TypedDict):
         pass
+
+    class TestHeaderParameterArguments(TypedDict):
+        region: str
 
     class TestImageContentArguments(TypedDict):
         pass
@@ -89,6 +93,7 @@ if TYPE_CHECKING:
     class TestSlowArguments(TypedDict):
         ms: int
         steps: NotRequired[int]
+        stubborn_ms: NotRequired[int]
 
     class TestStrayOutputArguments(TypedDict):
         pass
@@ -125,6 +130,12 @@ if TYPE_CHECKING:
 
     class TestUrlElicitationArguments(TypedDict):
         pass
+
+    class TestWorkingDirectoryArguments(TypedDict):
+        pass
+
+
+accept_json_schema_2020_12_tool = None
 
 
 def validate_json_schema_2020_12_tool(data, custom_formats={}, name_prefix=None):
@@ -238,6 +249,9 @@ def validate_json_schema_2020_12_tool____defs_address(data, custom_formats={}, n
     return data
 
 
+accept_test_audio_content = None
+
+
 def validate_test_audio_content(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -252,6 +266,9 @@ def validate_test_audio_content(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_counts = None
+
+
 def validate_test_counts(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -264,6 +281,9 @@ def validate_test_counts(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_elicitation = None
 
 
 def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
@@ -288,6 +308,9 @@ def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_elicitation_sep1034_defaults = None
+
+
 def validate_test_elicitation_sep1034_defaults(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -300,6 +323,9 @@ def validate_test_elicitation_sep1034_defaults(data, custom_formats={}, name_pre
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_elicitation_sep1330_enums = None
 
 
 def validate_test_elicitation_sep1330_enums(data, custom_formats={}, name_prefix=None):
@@ -316,6 +342,9 @@ def validate_test_elicitation_sep1330_enums(data, custom_formats={}, name_prefix
     return data
 
 
+accept_test_embedded_resource = None
+
+
 def validate_test_embedded_resource(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -328,6 +357,9 @@ def validate_test_embedded_resource(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_endless_questions = None
 
 
 def validate_test_endless_questions(data, custom_formats={}, name_prefix=None):
@@ -357,6 +389,9 @@ def validate_test_endless_questions(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_error_handling = None
+
+
 def validate_test_error_handling(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -369,6 +404,34 @@ def validate_test_error_handling(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_header_parameter = None
+
+
+def validate_test_header_parameter(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['region']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'region' in data_keys:
+            data_keys.remove('region')
+            data__region = data['region']
+            if not isinstance(data__region, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.region must be string', value=data__region, name='' + (name_prefix or 'data') + '.region', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_test_image_content = None
 
 
 def validate_test_image_content(data, custom_formats={}, name_prefix=None):
@@ -385,6 +448,9 @@ def validate_test_image_content(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_input_required_result_capabilities = None
+
+
 def validate_test_input_required_result_capabilities(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -397,6 +463,9 @@ def validate_test_input_required_result_capabilities(data, custom_formats={}, na
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_elicitation = None
 
 
 def validate_test_input_required_result_elicitation(data, custom_formats={}, name_prefix=None):
@@ -413,6 +482,9 @@ def validate_test_input_required_result_elicitation(data, custom_formats={}, nam
     return data
 
 
+accept_test_input_required_result_list_roots = None
+
+
 def validate_test_input_required_result_list_roots(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -425,6 +497,9 @@ def validate_test_input_required_result_list_roots(data, custom_formats={}, name
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_multi_round = None
 
 
 def validate_test_input_required_result_multi_round(data, custom_formats={}, name_prefix=None):
@@ -441,6 +516,9 @@ def validate_test_input_required_result_multi_round(data, custom_formats={}, nam
     return data
 
 
+accept_test_input_required_result_multiple_inputs = None
+
+
 def validate_test_input_required_result_multiple_inputs(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -453,6 +531,9 @@ def validate_test_input_required_result_multiple_inputs(data, custom_formats={},
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_request_state = None
 
 
 def validate_test_input_required_result_request_state(data, custom_formats={}, name_prefix=None):
@@ -469,6 +550,9 @@ def validate_test_input_required_result_request_state(data, custom_formats={}, n
     return data
 
 
+accept_test_input_required_result_sampling = None
+
+
 def validate_test_input_required_result_sampling(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -481,6 +565,9 @@ def validate_test_input_required_result_sampling(data, custom_formats={}, name_p
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_input_required_result_tampered_state = None
 
 
 def validate_test_input_required_result_tampered_state(data, custom_formats={}, name_prefix=None):
@@ -497,6 +584,9 @@ def validate_test_input_required_result_tampered_state(data, custom_formats={}, 
     return data
 
 
+accept_test_logging_tool = None
+
+
 def validate_test_logging_tool(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -509,6 +599,9 @@ def validate_test_logging_tool(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_missing_capability = None
 
 
 def validate_test_missing_capability(data, custom_formats={}, name_prefix=None):
@@ -525,6 +618,9 @@ def validate_test_missing_capability(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_multiple_content_types = None
+
+
 def validate_test_multiple_content_types(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -539,6 +635,9 @@ def validate_test_multiple_content_types(data, custom_formats={}, name_prefix=No
     return data
 
 
+accept_test_resource_link = None
+
+
 def validate_test_resource_link(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -551,6 +650,9 @@ def validate_test_resource_link(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_sampling = None
 
 
 def validate_test_sampling(data, custom_formats={}, name_prefix=None):
@@ -575,6 +677,9 @@ def validate_test_sampling(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_simple_text = None
+
+
 def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -587,6 +692,9 @@ def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_slow = None
 
 
 def validate_test_slow(data, custom_formats={}, name_prefix=None):
@@ -619,11 +727,24 @@ def validate_test_slow(data, custom_formats={}, name_prefix=None):
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be bigger than or equal to 1', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='minimum'))
                 if data__steps > 1000:
                     errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.steps must be smaller than or equal to 1000', value=data__steps, name='' + (name_prefix or 'data') + '.steps', rule='maximum'))
+        if 'stubborn_ms' in data_keys:
+            data_keys.remove('stubborn_ms')
+            data__stubbornms = data['stubborn_ms']
+            if not isinstance(data__stubbornms, int) and (not (isinstance(data__stubbornms, float) and data__stubbornms.is_integer())) or isinstance(data__stubbornms, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be integer', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='type'))
+            if isinstance(data__stubbornms, (int, float)) and (not isinstance(data__stubbornms, bool)):
+                if data__stubbornms < 0:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be bigger than or equal to 0', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='minimum'))
+                if data__stubbornms > 10000:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.stubborn_ms must be smaller than or equal to 10000', value=data__stubbornms, name='' + (name_prefix or 'data') + '.stubborn_ms', rule='maximum'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_stray_output = None
 
 
 def validate_test_stray_output(data, custom_formats={}, name_prefix=None):
@@ -640,6 +761,9 @@ def validate_test_stray_output(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_streaming_elicitation = None
+
+
 def validate_test_streaming_elicitation(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -652,6 +776,9 @@ def validate_test_streaming_elicitation(data, custom_formats={}, name_prefix=Non
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_structured_content = None
 
 
 def validate_test_structured_content(data, custom_formats={}, name_prefix=None):
@@ -676,6 +803,9 @@ def validate_test_structured_content(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_surrogates = None
+
+
 def validate_test_surrogates(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -688,6 +818,9 @@ def validate_test_surrogates(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_tool_with_logging = None
 
 
 def validate_test_tool_with_logging(data, custom_formats={}, name_prefix=None):
@@ -704,6 +837,9 @@ def validate_test_tool_with_logging(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_tool_with_progress = None
+
+
 def validate_test_tool_with_progress(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -718,6 +854,9 @@ def validate_test_tool_with_progress(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_trigger_prompt_change = None
+
+
 def validate_test_trigger_prompt_change(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -730,6 +869,9 @@ def validate_test_trigger_prompt_change(data, custom_formats={}, name_prefix=Non
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_trigger_resource_change = None
 
 
 def validate_test_trigger_resource_change(data, custom_formats={}, name_prefix=None):
@@ -751,6 +893,9 @@ def validate_test_trigger_resource_change(data, custom_formats={}, name_prefix=N
     return data
 
 
+accept_test_trigger_tool_change = None
+
+
 def validate_test_trigger_tool_change(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -763,6 +908,9 @@ def validate_test_trigger_tool_change(data, custom_formats={}, name_prefix=None)
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_unexpected_exception = None
 
 
 def validate_test_unexpected_exception(data, custom_formats={}, name_prefix=None):
@@ -789,6 +937,9 @@ def validate_test_unexpected_exception(data, custom_formats={}, name_prefix=None
     return data
 
 
+accept_test_unexpected_exception_slow = None
+
+
 def validate_test_unexpected_exception_slow(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -804,13 +955,16 @@ def validate_test_unexpected_exception_slow(data, custom_formats={}, name_prefix
             data__kind = data['kind']
             if not isinstance(data__kind, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.kind must be string', value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='type'))
-            if not (isinstance(data__kind, str) and data__kind == 'exception' or (isinstance(data__kind, str) and data__kind == 'exit') or (isinstance(data__kind, str) and data__kind == 'cancelled') or (isinstance(data__kind, str) and data__kind == 'nothing') or (isinstance(data__kind, str) and data__kind == 'none')):
-                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ".kind must be one of ['exception', 'exit', 'cancelled', 'nothing', 'none']", value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='enum'))
+            if not (isinstance(data__kind, str) and data__kind == 'exception' or (isinstance(data__kind, str) and data__kind == 'exit') or (isinstance(data__kind, str) and data__kind == 'cancelled') or (isinstance(data__kind, str) and data__kind == 'nothing') or (isinstance(data__kind, str) and data__kind == 'deaf') or (isinstance(data__kind, str) and data__kind == 'none')):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ".kind must be one of ['exception', 'exit', 'cancelled', 'nothing', 'deaf', 'none']", value=data__kind, name='' + (name_prefix or 'data') + '.kind', rule='enum'))
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+accept_test_url_elicitation = None
 
 
 def validate_test_url_elicitation(data, custom_formats={}, name_prefix=None):
@@ -827,10 +981,21 @@ def validate_test_url_elicitation(data, custom_formats={}, name_prefix=None):
     return data
 
 
-def load_asking_resource() -> Any:
-    from tools.conformance.asking_resource.handler import handle
+accept_test_working_directory = None
 
-    return handle, None
+
+def validate_test_working_directory(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
 
 
 def load_json_schema_2020_12_tool() -> Any:
@@ -901,6 +1066,12 @@ def load_test_endless_questions() -> Any:
 
 def load_test_error_handling() -> Any:
     from tools.conformance.test_error_handling.handler import handle
+
+    return handle, None
+
+
+def load_test_header_parameter() -> Any:
+    from tools.conformance.test_header_parameter.handler import handle
 
     return handle, None
 
@@ -1103,8 +1274,20 @@ def load_test_url_elicitation() -> Any:
     return handle, None
 
 
+def load_test_working_directory() -> Any:
+    from tools.conformance.test_working_directory.handler import handle
+
+    return handle, None
+
+
 def load_watched_resource() -> Any:
     from tools.conformance.watched_resource.handler import handle
+
+    return handle, None
+
+
+def load_who_is_reading() -> Any:
+    from tools.conformance.who_is_reading.handler import handle
 
     return handle, None
 
@@ -1121,6 +1304,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"json_schema_2020_12_tool","title":"Json schema 2020 12 tool","description":"Tool with JSON Schema 2020-12 features","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_json_schema_2020_12_tool,
+        "accept": accept_json_schema_2020_12_tool,
         "validate": validate_json_schema_2020_12_tool,
         "coercions": (),
         "optional": ('name', 'address', 'contactMethod', 'phone', 'email'),
@@ -1130,6 +1314,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_audio_content","title":"Test audio content","description":"Answers one audio block: a moment of silence as WAV.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_audio_content,
+        "accept": accept_test_audio_content,
         "validate": validate_test_audio_content,
         "coercions": (),
         "optional": (),
@@ -1139,6 +1324,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_counts","title":"Test counts","description":"Tells how many test_slow calls started, finished and were cancelled in this process.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_counts,
+        "accept": accept_test_counts,
         "validate": validate_test_counts,
         "coercions": (),
         "optional": (),
@@ -1149,6 +1335,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation","title":"Test elicitation","description":"Asks the user for a name and an address.","inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What the user is asked"}},"required":["message"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation,
         "validate": validate_test_elicitation,
         "coercions": (),
         "optional": (),
@@ -1159,6 +1346,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation_sep1034_defaults","title":"Test elicitation sep1034 defaults","description":"Asks the user with a default for each primitive type.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation_sep1034_defaults,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation_sep1034_defaults,
         "validate": validate_test_elicitation_sep1034_defaults,
         "coercions": (),
         "optional": (),
@@ -1169,6 +1357,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_elicitation_sep1330_enums","title":"Test elicitation sep1330 enums","description":"Asks the user to choose, in each of the five ways a form can offer a choice.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_elicitation_sep1330_enums,
         "requires": 'elicitation',
+        "accept": accept_test_elicitation_sep1330_enums,
         "validate": validate_test_elicitation_sep1330_enums,
         "coercions": (),
         "optional": (),
@@ -1178,6 +1367,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_embedded_resource","title":"Test embedded resource","description":"Answers one embedded resource.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_embedded_resource,
+        "accept": accept_test_embedded_resource,
         "validate": validate_test_embedded_resource,
         "coercions": (),
         "optional": (),
@@ -1188,6 +1378,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_endless_questions","title":"Test endless questions","description":"Asks the user again and again: the server ends it.","inputSchema":{"type":"object","properties":{"questions":{"type":"integer","minimum":0,"maximum":1000,"description":"How many questions, one a round"}},"required":["questions"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_endless_questions,
         "requires": 'elicitation',
+        "accept": accept_test_endless_questions,
         "validate": validate_test_endless_questions,
         "coercions": (('questions', 'integer'),),
         "optional": (),
@@ -1197,7 +1388,18 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_error_handling","title":"Test error handling","description":"Always fails, as a tool that cannot do what was asked.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_error_handling,
+        "accept": accept_test_error_handling,
         "validate": validate_test_error_handling,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_header_parameter',
+        "slow": False,
+        "descriptor": b'{"name":"test_header_parameter","title":"Test header parameter","description":"Repeats a parameter that Streamable HTTP carries in a header too.","inputSchema":{"type":"object","properties":{"region":{"type":"string","description":"Any word","x-mcp-header":"Region"}},"required":["region"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_header_parameter,
+        "accept": accept_test_header_parameter,
+        "validate": validate_test_header_parameter,
         "coercions": (),
         "optional": (),
     },
@@ -1206,6 +1408,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_image_content","title":"Test image content","description":"Answers one image block: a red pixel as PNG.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_image_content,
+        "accept": accept_test_image_content,
         "validate": validate_test_image_content,
         "coercions": (),
         "optional": (),
@@ -1215,6 +1418,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_input_required_result_capabilities","title":"Test input required result capabilities","description":"Asks only what the client said it can answer.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_capabilities,
+        "accept": accept_test_input_required_result_capabilities,
         "validate": validate_test_input_required_result_capabilities,
         "coercions": (),
         "optional": (),
@@ -1225,6 +1429,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_elicitation","title":"Test input required result elicitation","description":"Asks the user for a name and greets.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_elicitation,
         "validate": validate_test_input_required_result_elicitation,
         "coercions": (),
         "optional": (),
@@ -1235,6 +1440,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_list_roots","title":"Test input required result list roots","description":"Asks the client for its roots and names them.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_list_roots,
         "requires": 'roots',
+        "accept": accept_test_input_required_result_list_roots,
         "validate": validate_test_input_required_result_list_roots,
         "coercions": (),
         "optional": (),
@@ -1245,6 +1451,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_multi_round","title":"Test input required result multi round","description":"Asks for a name, then for a colour.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_multi_round,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_multi_round,
         "validate": validate_test_input_required_result_multi_round,
         "coercions": (),
         "optional": (),
@@ -1254,6 +1461,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_input_required_result_multiple_inputs","title":"Test input required result multiple inputs","description":"Asks the user, the model and for the roots, all at once.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_multiple_inputs,
+        "accept": accept_test_input_required_result_multiple_inputs,
         "validate": validate_test_input_required_result_multiple_inputs,
         "coercions": (),
         "optional": (),
@@ -1264,6 +1472,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_request_state","title":"Test input required result request state","description":"Asks for a confirmation and needs its requestState back.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_request_state,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_request_state,
         "validate": validate_test_input_required_result_request_state,
         "coercions": (),
         "optional": (),
@@ -1274,6 +1483,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_sampling","title":"Test input required result sampling","description":"Asks the client\'s model for a capital.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_sampling,
         "requires": 'sampling',
+        "accept": accept_test_input_required_result_sampling,
         "validate": validate_test_input_required_result_sampling,
         "coercions": (),
         "optional": (),
@@ -1284,6 +1494,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_input_required_result_tampered_state","title":"Test input required result tampered state","description":"Asks for a confirmation; a requestState that was changed is refused.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_input_required_result_tampered_state,
         "requires": 'elicitation',
+        "accept": accept_test_input_required_result_tampered_state,
         "validate": validate_test_input_required_result_tampered_state,
         "coercions": (),
         "optional": (),
@@ -1293,6 +1504,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_logging_tool","title":"Test logging tool","description":"Logs once at each level, least severe first.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_logging_tool,
+        "accept": accept_test_logging_tool,
         "validate": validate_test_logging_tool,
         "coercions": (),
         "optional": (),
@@ -1303,6 +1515,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_missing_capability","title":"Test missing capability","description":"Needs a client that can sample, and does nothing else.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_missing_capability,
         "requires": 'sampling',
+        "accept": accept_test_missing_capability,
         "validate": validate_test_missing_capability,
         "coercions": (),
         "optional": (),
@@ -1312,6 +1525,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_multiple_content_types","title":"Test multiple content types","description":"Answers a text, an image and an embedded resource.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_multiple_content_types,
+        "accept": accept_test_multiple_content_types,
         "validate": validate_test_multiple_content_types,
         "coercions": (),
         "optional": (),
@@ -1321,6 +1535,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_resource_link","title":"Test resource link","description":"Answers a link to a resource of this server.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_resource_link,
+        "accept": accept_test_resource_link,
         "validate": validate_test_resource_link,
         "coercions": (),
         "optional": (),
@@ -1331,6 +1546,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_sampling","title":"Test sampling","description":"Asks the client\'s model and answers what it said.","inputSchema":{"type":"object","properties":{"prompt":{"type":"string","description":"What the model is asked"}},"required":["prompt"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_sampling,
         "requires": 'sampling',
+        "accept": accept_test_sampling,
         "validate": validate_test_sampling,
         "coercions": (),
         "optional": (),
@@ -1340,6 +1556,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_simple_text","title":"Test simple text","description":"Answers one text block.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_simple_text,
+        "accept": accept_test_simple_text,
         "validate": validate_test_simple_text,
         "coercions": (),
         "optional": (),
@@ -1347,17 +1564,19 @@ TOOLS = (
     {
         "name": 'test_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_slow,
+        "accept": accept_test_slow,
         "validate": validate_test_slow,
-        "coercions": (('ms', 'integer'), ('steps', 'integer')),
-        "optional": ('steps',),
+        "coercions": (('ms', 'integer'), ('steps', 'integer'), ('stubborn_ms', 'integer')),
+        "optional": ('steps', 'stubborn_ms'),
     },
     {
         "name": 'test_stray_output',
         "slow": True,
         "descriptor": b'{"name":"test_stray_output","title":"Test stray output","description":"Writes on descriptors 0 to 2 by every way a library might: none of it may reach the client.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_stray_output,
+        "accept": accept_test_stray_output,
         "validate": validate_test_stray_output,
         "coercions": (),
         "optional": (),
@@ -1368,6 +1587,7 @@ TOOLS = (
         "descriptor": b'{"name":"test_streaming_elicitation","title":"Test streaming elicitation","description":"Reports progress, logs and asks the user, in one call.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_streaming_elicitation,
         "requires": 'elicitation',
+        "accept": accept_test_streaming_elicitation,
         "validate": validate_test_streaming_elicitation,
         "coercions": (),
         "optional": (),
@@ -1377,6 +1597,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_structured_content","title":"Test structured content","description":"Doubles a number, as structured content and as text.","inputSchema":{"type":"object","properties":{"value":{"type":"integer","description":"The number to double"}},"required":["value"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"value":{"type":"integer"},"doubled":{"type":"integer"}},"required":["value","doubled"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_structured_content,
+        "accept": accept_test_structured_content,
         "validate": validate_test_structured_content,
         "coercions": (('value', 'integer'),),
         "optional": (),
@@ -1386,6 +1607,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_surrogates","title":"Test surrogates","description":"Answers text that UTF-8 cannot carry.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_surrogates,
+        "accept": accept_test_surrogates,
         "validate": validate_test_surrogates,
         "coercions": (),
         "optional": (),
@@ -1395,6 +1617,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_tool_with_logging","title":"Test tool with logging","description":"Logs three times at level info, 50 ms apart.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_tool_with_logging,
+        "accept": accept_test_tool_with_logging,
         "validate": validate_test_tool_with_logging,
         "coercions": (),
         "optional": (),
@@ -1404,6 +1627,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"test_tool_with_progress","title":"Test tool with progress","description":"Reports progress 0, 50 and 100 of 100, 50 ms apart.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_tool_with_progress,
+        "accept": accept_test_tool_with_progress,
         "validate": validate_test_tool_with_progress,
         "coercions": (),
         "optional": (),
@@ -1413,6 +1637,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_prompt_change","title":"Test trigger prompt change","description":"Announces that the list of prompts has changed.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_prompt_change,
+        "accept": accept_test_trigger_prompt_change,
         "validate": validate_test_trigger_prompt_change,
         "coercions": (),
         "optional": (),
@@ -1422,6 +1647,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_resource_change","title":"Test trigger resource change","description":"Announces that a resource has changed, or, without a URI, the list of resources.","inputSchema":{"type":"object","properties":{"uri":{"type":"string","description":"The resource that changed"}},"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_resource_change,
+        "accept": accept_test_trigger_resource_change,
         "validate": validate_test_trigger_resource_change,
         "coercions": (),
         "optional": ('uri',),
@@ -1431,6 +1657,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_trigger_tool_change","title":"Test trigger tool change","description":"Announces that the list of tools has changed.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_trigger_tool_change,
+        "accept": accept_test_trigger_tool_change,
         "validate": validate_test_trigger_tool_change,
         "coercions": (),
         "optional": (),
@@ -1440,6 +1667,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"test_unexpected_exception","title":"Test unexpected exception","description":"Ends in a way no handler should: what the server makes of a bug, on the reading thread.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","none"],"description":"How the handler ends; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_unexpected_exception,
+        "accept": accept_test_unexpected_exception,
         "validate": validate_test_unexpected_exception,
         "coercions": (),
         "optional": (),
@@ -1447,8 +1675,9 @@ TOOLS = (
     {
         "name": 'test_unexpected_exception_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_unexpected_exception_slow","title":"Test unexpected exception slow","description":"Ends in a way no handler should: what the server makes of a bug, in the slow lane.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","cancelled","nothing","none"],"description":"How the handler ends; nothing: without a result; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_unexpected_exception_slow","title":"Test unexpected exception slow","description":"Ends in a way no handler should: what the server makes of a bug, in the slow lane.","inputSchema":{"type":"object","properties":{"kind":{"type":"string","enum":["exception","exit","cancelled","nothing","deaf","none"],"description":"How the handler ends; nothing: without a result; deaf: properly, but only when it is cancelled; none: properly"}},"required":["kind"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_unexpected_exception_slow,
+        "accept": accept_test_unexpected_exception_slow,
         "validate": validate_test_unexpected_exception_slow,
         "coercions": (),
         "optional": (),
@@ -1459,7 +1688,18 @@ TOOLS = (
         "descriptor": b'{"name":"test_url_elicitation","title":"Test url elicitation","description":"Sends the user to a web address.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_url_elicitation,
         "requires": 'elicitation.url',
+        "accept": accept_test_url_elicitation,
         "validate": validate_test_url_elicitation,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_working_directory',
+        "slow": True,
+        "descriptor": b'{"name":"test_working_directory","title":"Test working directory","description":"Tells where commands of this client would start.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_working_directory,
+        "accept": accept_test_working_directory,
+        "validate": validate_test_working_directory,
         "coercions": (),
         "optional": (),
     },
@@ -1498,12 +1738,6 @@ PROMPTS = (
 )
 RESOURCES = (
     {
-        "name": 'test://asking-resource',
-        "slow": True,
-        "descriptor": b'{"uri":"test://asking-resource","name":"asking-resource","title":"Asking resource","description":"A resource that asks the user before it is read.","mimeType":"text/plain"}',
-        "load": load_asking_resource,
-    },
-    {
         "name": 'test://static-binary',
         "slow": False,
         "descriptor": b'{"uri":"test://static-binary","name":"static-binary","title":"Static image","description":"An image that never changes.","mimeType":"image/png"}',
@@ -1520,6 +1754,12 @@ RESOURCES = (
         "slow": False,
         "descriptor": b'{"uri":"test://watched-resource","name":"watched-resource","title":"Watched resource","description":"A resource to subscribe to; test_trigger_resource_change announces its changes.","mimeType":"text/plain"}',
         "load": load_watched_resource,
+    },
+    {
+        "name": 'test://who-is-reading',
+        "slow": True,
+        "descriptor": b'{"uri":"test://who-is-reading","name":"who-is-reading","title":"Who is reading","description":"A resource that asks the user before it is read.","mimeType":"text/plain"}',
+        "load": load_who_is_reading,
     },
 )
 TEMPLATES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scorpio.toolset import JsonSchemaValueException, JsonSchemaValuesException
 
 NoneType = type(None)
+ABSENT = object()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
         task_id: int
 
 
+def accept_bash(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('command', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('timeout', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    return True
+
+
 def validate_bash(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -58,6 +69,13 @@ def validate_bash(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_read_image(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('file_path', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
+
+
 def validate_read_image(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -76,6 +94,13 @@ def validate_read_image(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+def accept_ask_user_question(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('questions_json', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
 
 
 def validate_ask_user_question(data, custom_formats={}, name_prefix=None):
@@ -98,6 +123,13 @@ def validate_ask_user_question(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_background_bash(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('command', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
+
+
 def validate_background_bash(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -116,6 +148,13 @@ def validate_background_bash(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+def accept_read_bg_output(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('task_id', ABSENT)
+    if not (type(value) is int):
+        return False
+    return True
 
 
 def validate_read_bg_output(data, custom_formats={}, name_prefix=None):
@@ -138,6 +177,10 @@ def validate_read_bg_output(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_list_bg_tasks(arguments: dict[str, Any]) -> bool:
+    return True
+
+
 def validate_list_bg_tasks(data, custom_formats={}, name_prefix=None):
     errors = []
     if not isinstance(data, dict):
@@ -148,6 +191,13 @@ def validate_list_bg_tasks(data, custom_formats={}, name_prefix=None):
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
+
+
+def accept_kill_bg_task(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('task_id', ABSENT)
+    if not (type(value) is int):
+        return False
+    return True
 
 
 def validate_kill_bg_task(data, custom_formats={}, name_prefix=None):
@@ -224,6 +274,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"Bash","title":"Run a shell command","inputSchema":{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"},"timeout":{"type":"integer","description":"Timeout in milliseconds (default: 30000, at most 600000)"}},"required":["command"]},"annotations":{"title":"Run a shell command","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true},"_meta":{"anthropic/maxResultSizeChars":100000},"description":"Execute a bash command and return what it printed, stdout and stderr in order, then how it ended.\\n\\n- Each call is a fresh `bash -c` in the project directory: `cd`, variables and `umask` do not carry over; join steps with `&&`.\\n- There is no terminal and stdin is empty: pass `-y`, `--no-pager`, `--no-input` and the like to programs that ask.\\n- `timeout` is in milliseconds (default 30000, at most 600000 unless configured otherwise). When it is up, the command and all it started are killed, and what was printed so far is returned.\\n- Servers, watchers and anything longer: use BackgroundBash. Processes left running with `&` become a background task whose id is given; ReadBgOutput and KillBgTask work on it.\\n- Output above 30,000 characters is cut in the middle, at lines; the full text stays in the file that is named. Search it with grep rather than running the command again. Colour codes are removed and progress bars reduced to their last state. Binary output is saved to a file and named.\\n- After the output: `[exit code: N]` when it is not 0. `[exit code: 1 (no match)]` after grep, rg, find, diff, cmp and test is an answer, not a failure. `(no output)` means that nothing was printed."}',
         "load": load_bash,
+        "accept": accept_bash,
         "validate": validate_bash,
         "coercions": (('timeout', 'integer'),),
         "optional": ('timeout',),
@@ -233,6 +284,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"ReadImage","title":"Read image","description":"Read an image file and display it visually. PNG, JPEG, GIF, WebP, BMP, TIFF, ICO, AVIF and SVG; the type is taken from the file\'s content, not from its name. Images with a side over 2000 pixels, or over 5 MB as base64, are downscaled; the text beside the image says so and gives the file\'s type, width, height and size. Not for PDF, HEIC, video or text files, nor for URLs.","inputSchema":{"type":"object","properties":{"file_path":{"type":"string","description":"The absolute path to the image file. ~, file:// and paths relative to the working directory are accepted too"}},"required":["file_path"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_read_image,
+        "accept": accept_read_image,
         "validate": validate_read_image,
         "coercions": (),
         "optional": (),
@@ -242,6 +294,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"AskUserQuestion","title":"Ask the user","inputSchema":{"type":"object","properties":{"questions_json":{"type":"string","description":"JSON string with questions and options"}},"required":["questions_json"]},"annotations":{"title":"Ask the user","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Ask interactive multiple-choice questions via TUI. Use it when a decision is the user\'s and cannot be found out: a preference, a missing requirement, a choice between ways with different consequences. Not for what you can look up or try.\\n\\nquestions_json holds 1 to 10 questions, each with 0 to 20 options:\\n{\\"questions\\":[{\\"question\\":\\"Which database?\\",\\"header\\":\\"Database\\",\\"options\\":[{\\"label\\":\\"SQLite\\",\\"description\\":\\"one file\\"},{\\"label\\":\\"PostgreSQL\\"}],\\"multiSelect\\":false}]}\\n- Options may be plain strings. Without options the user types the answer.\\n- multiSelect: true allows several choices.\\n- The user can always give another answer; do not add an option for that. Put the option you recommend first.\\n- Ask what belongs together in one call. Labels: a few words; consequences belong in the description.\\n\\nThe answer: {\\"status\\":\\"answered\\",\\"answers\\":[{\\"question\\":\\"Which database?\\",\\"selected\\":\\"SQLite\\"}]}. selected is an array for multiSelect; \\"other\\":true marks an answer of the user\'s own. {\\"status\\":\\"declined\\"} or {\\"status\\":\\"cancelled\\"}: the user does not want to answer; go on without, or say what is missing, but do not ask the same again. Where the user cannot be asked, an error gives you the questions as text: put them in your reply and wait."}',
         "load": load_ask_user_question,
+        "accept": accept_ask_user_question,
         "validate": validate_ask_user_question,
         "coercions": (('questions_json', 'json text'),),
         "optional": (),
@@ -251,6 +304,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"BackgroundBash","title":"Start a background command","inputSchema":{"type":"object","properties":{"command":{"type":"string","description":"The bash command to execute"}},"required":["command"]},"annotations":{"title":"Start a background command","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true},"description":"Execute a bash command in the background and return at once with its task id, pid and log file.\\n\\n- For development servers, watchers, long builds and test runs. No `&`, no `nohup`: they are not needed.\\n- Runs like Bash (same directory and environment, no terminal, empty stdin) but without a timeout.\\n- ReadBgOutput returns what is new, ListBgTasks shows all tasks, KillBgTask ends one with everything it started.\\n- A command that ends within a tenth of a second, such as a typo, is reported at once with its output and exit code.\\n- At most 64 run at the same time. They end with this server unless it is configured otherwise (BG_SURVIVE); logs stay for 7 days."}',
         "load": load_background_bash,
+        "accept": accept_background_bash,
         "validate": validate_background_bash,
         "coercions": (),
         "optional": (),
@@ -260,6 +314,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"ReadBgOutput","title":"Read output of a background task","inputSchema":{"type":"object","properties":{"task_id":{"type":"integer","description":"The task ID returned by BackgroundBash"}},"required":["task_id"]},"annotations":{"title":"Read output of a background task","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":100000},"description":"Read new output from a background task: what it printed since the last read, nothing twice and nothing left out, also after its end.\\n\\nThe last line says how it is: `[task 1: running, 12s, 4.1 KB new]` or `[task 1: exited with code 0 after 31s]`. `(no new output)` means that nothing was printed since. At most 30,000 characters at a time; when more is left, the line says how much: read again. It does not wait: for a task that works on quietly, do something else first rather than reading in a loop."}',
         "load": load_read_bg_output,
+        "accept": accept_read_bg_output,
         "validate": validate_read_bg_output,
         "coercions": (('task_id', 'integer'),),
         "optional": (),
@@ -269,6 +324,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"ListBgTasks","title":"List background tasks","description":"List all background tasks with status and runtime: id, running / exited (code) / killed / lost, time, pid, bytes not read yet, command.","inputSchema":{"type":"object","properties":{}},"annotations":{"title":"List background tasks","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_list_bg_tasks,
+        "accept": accept_list_bg_tasks,
         "validate": validate_list_bg_tasks,
         "coercions": (),
         "optional": (),
@@ -278,6 +334,7 @@ TOOLS = (
         "slow": True,
         "descriptor": b'{"name":"KillBgTask","title":"Kill background task","description":"Kill a running background task by ID, with every process it started: SIGTERM, after 1.5 seconds SIGKILL. Its output stays readable with ReadBgOutput. A task that has already finished is left as it is.","inputSchema":{"type":"object","properties":{"task_id":{"type":"integer","description":"The task ID to kill"}},"required":["task_id"]},"annotations":{"title":"Kill background task","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_kill_bg_task,
+        "accept": accept_kill_bg_task,
         "validate": validate_kill_bg_task,
         "coercions": (('task_id', 'integer'),),
         "optional": (),

@@ -64,6 +64,7 @@ class BackgroundFiles:
         self._home = home
         self._lock_file = -1
         self._lock_path = ""
+        self._last_id = 0
 
     # -- a task's life
 
@@ -74,7 +75,7 @@ class BackgroundFiles:
         """
         tasks = self._home.directory("tasks")
         self._live()
-        task_id = max((int(name) for name in os.listdir(tasks) if name.isdigit()), default=0)
+        task_id = max(self._last_id, *(int(name) for name in os.listdir(tasks) if name.isdigit()), 0)
         while True:
             task_id += 1
             directory = os.path.join(tasks, str(task_id))
@@ -84,6 +85,7 @@ class BackgroundFiles:
                 continue  # another server was faster
             os.chmod(directory, 0o700)  # mkdir's mode passes through the umask
             os.write(self._lock_file, b"%d\n" % task_id)
+            self._last_id = task_id  # also where somebody removes the state directory
             return task_id, directory
 
     # -- a log of Bash
@@ -209,7 +211,9 @@ class BackgroundFiles:
     def _live(self) -> None:
         """Make this server known as alive. Locked before it has its name, so that nobody takes it for dead."""
         if self._lock_file >= 0:
-            return
+            if os.path.lexists(self._lock_path):
+                return
+            self.close()  # somebody removed the state directory: the next server looks for a name
         path = os.path.join(self._home.directory("servers"), os.urandom(8).hex())
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_APPEND | os.O_CLOEXEC
         file = os.open(path, flags, 0o600)

@@ -24,6 +24,7 @@ from tools.core.background_record import (
     end_of,
     end_of_lost,
     modified_s,
+    remove_directory,
     write_record,
 )
 from tools.core.background_task import Log, Task
@@ -191,13 +192,17 @@ class BackgroundTasks:
             write_record(directory, record)
         except OSError as error:
             raise ToolFailure(f"The background task was not started: {_sentence(error)}") from None
-        running = await self.spawn(
-            command,
-            cwd=cwd,
-            log_path=os.path.join(directory, LOG),
-            status_path=os.path.join(directory, STATUS),
-            survive=record.survive,
-        )
+        try:
+            running = await self.spawn(
+                command,
+                cwd=cwd,
+                log_path=os.path.join(directory, LOG),
+                status_path=os.path.join(directory, STATUS),
+                survive=record.survive,
+            )
+        except BaseException:
+            remove_directory(directory, itself=False)  # else the next server takes over what never ran
+            raise
         return self._known(task_id, directory, record, running)
 
     def keep(self, command: Command, log: Log, *, text: str, cwd: str, owner: str, started_unix_s: float) -> Task:

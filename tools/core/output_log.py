@@ -7,7 +7,9 @@ nothing; whether the file is kept is the caller's business.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
+import stat
 
 from tools.core.output_text import clean, head, tail, whole_prefix
 
@@ -76,6 +78,15 @@ class Rendered:
         """Without newlines at the end; "" when nothing was printed."""
         self.complete = complete
         """False when the text names the log's path: it has to stay."""
+
+
+def open_log(path: str) -> int:
+    """A log opened for reading; never waits, whatever a command has put in its place. Raises OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is not a regular file any more", path)
+    return file
 
 
 def render_log(file: int, size: int, path: str, chars_max: int) -> Rendered:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scorpio.toolset import JsonSchemaValueException, JsonSchemaValuesException
 
 NoneType = type(None)
+ABSENT = object()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     class SumArguments(TypedDict):
         a: float
         b: float
+
+
+def accept_sum(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('a', ABSENT)
+    if not (type(value) is int or type(value) is float):
+        return False
+    value = arguments.get('b', ABSENT)
+    if not (type(value) is int or type(value) is float):
+        return False
+    return True
 
 
 def validate_sum(data, custom_formats={}, name_prefix=None):
@@ -53,6 +64,7 @@ TOOLS = (
         "slow": False,
         "descriptor": b'{"name":"sum","title":"Sum of two numbers","description":"Calculate the sum of two numbers.","inputSchema":{"type":"object","properties":{"a":{"type":"number","description":"The first number"},"b":{"type":"number","description":"The second number"}},"required":["a","b"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_sum,
+        "accept": accept_sum,
         "validate": validate_sum,
         "coercions": (('a', 'number'), ('b', 'number')),
         "optional": (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,8 +57,8 @@ def other_server(
     monkeypatch.setenv("SCORPIO_SUPERVISOR", supervisor_path)
     started: list[OtherServer] = []
 
-    def start(**options: Any) -> OtherServer:
-        started.append(OtherServer(home, tmp_path, **options))
+    def start(cwd: Path = tmp_path, **options: Any) -> OtherServer:
+        started.append(OtherServer(home, cwd, **options))
         return started[-1]
 
     yield start
@@ -489,3 +490,44 @@ def test_a_task_whose_files_were_removed_disappears_from_the_list(core: LocalCor
     for path in (home / "tasks" / "1").iterdir():
         path.unlink()
     assert core.list() == "No background tasks."
+
+
+@pytest.mark.parametrize("other", ["fifo", "directory", "link", "nothing"])
+def test_a_log_that_is_no_file_any_more_is_told_at_once(core: LocalCore, home: Path, tag: str, other: str) -> None:
+    core.start(f"sleep {tag}")
+    log = home / "tasks" / "1" / "output.log"
+    log.unlink()
+    if other == "fifo":
+        os.mkfifo(log)
+    elif other == "directory":
+        log.mkdir()
+    elif other == "link":
+        log.symlink_to("/etc/passwd")
+    told = core.call("ReadBgOutput", {"task_id": 1})
+    assert told.is_error
+    assert f"The log {log} cannot be read: " in str(told.content)
+    assert core.kill(1).startswith("Killed task 1 ")
+
+
+def test_a_task_that_could_not_be_started_is_unknown_to_the_next_server(
+    other_server: Callable[..., OtherServer], open_core: Callable[..., LocalCore], tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    server = other_server(cwd=place)
+    server.text("BackgroundBash", command="true")
+    place.rmdir()
+    assert "does not exist" in server.text("BackgroundBash", command="pwd")
+    server.end(kill=True)
+    assert re.fullmatch(r"Background tasks \(1\):\n  \[1\] exited \(0\), .*", open_core().list())
+
+
+def test_tasks_started_after_the_state_directory_was_removed_are_found_by_the_next_server(
+    other_server: Callable[..., OtherServer], open_core: Callable[..., LocalCore], home: Path
+) -> None:
+    server = other_server()
+    server.text("BackgroundBash", command="true")
+    shutil.rmtree(home)
+    assert "ackground task 2 " in server.text("BackgroundBash", command="echo later")
+    server.end(kill=True)
+    assert re.fullmatch(r"Background tasks \(1\):\n  \[2\] exited \(0\), .*", open_core().list())

@@ -27,6 +27,8 @@ async def handle(arguments: TestSlowArguments, call: Call[Counts]) -> ToolResult
         counts.cancelled += 1
         call.progress(1_000_000, message="after the end")
         call.log("emergency", "after the end")
-        raise
+        if "stubborn_ms" not in arguments:
+            raise
+        await asyncio.sleep(arguments["stubborn_ms"] / 1000)
     counts.finished += 1
     return text(f"Slept for {arguments['ms']} ms.")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from scorpio.tool import Call, ToolResult
     from tools.conformance._catalog import TestUnexpectedExceptionSlowArguments
 
+DEAF_S = 600
+"""Longer than any test waits."""
+
 
 async def handle(arguments: TestUnexpectedExceptionSlowArguments, call: Call[None]) -> ToolResult:
     kind = arguments["kind"]
@@ -22,6 +25,12 @@ async def handle(arguments: TestUnexpectedExceptionSlowArguments, call: Call[Non
         raise asyncio.CancelledError
     if kind == "exception":
         raise RuntimeError("a bug with a secret in its text")
+    if kind == "deaf":
+        call.progress(1)
+        try:
+            await asyncio.sleep(DEAF_S)
+        except asyncio.CancelledError:
+            pass  # what a library swallows, or an end that came in the same moment
     if kind == "nothing":
         return None  # type: ignore[return-value]
     return text("Nothing went wrong.")

@@ -7,7 +7,7 @@ import os
 from scorpio.limits import OUTPUT_CHARS_MAX
 from scorpio.tool import text
 from tools.core.command_text import require_runnable
-from tools.core.output_log import duration_text, render_soon
+from tools.core.output_log import duration_text, open_log, render_soon
 from tools.core.output_text import one_line
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ async def _ended(task: Task, shown: str) -> ToolResult:
 async def _output(task: Task) -> str:
     """All of it; from now on it counts as read."""
     try:
-        file = os.open(task.log_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        file = open_log(task.log_path)
     except OSError as error:
         return f"[the log {task.log_path} cannot be read: {error.strerror}]"
     try:

@@ -6,7 +6,7 @@ import os
 
 from scorpio.limits import OUTPUT_CHARS_MAX
 from scorpio.tool import ToolFailure, text
-from tools.core.output_log import SAMPLE_BYTES, binary_kind, duration_text, size_text
+from tools.core.output_log import SAMPLE_BYTES, binary_kind, duration_text, open_log, size_text
 from tools.core.output_text import head, whole_prefix
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def read_new(task: Task, *, ended: bool) -> tuple[str, int]:
     """
     parts: list[str] = []
     left_chars = OUTPUT_CHARS_MAX
-    file = os.open(task.log_path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = open_log(task.log_path)
     try:
         size = os.fstat(file).st_size
         end = task.cursor + READ_BYTES_MAX

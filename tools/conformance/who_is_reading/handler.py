@@ -1,4 +1,4 @@
-"""test://asking-resource: the third kind of request that may ask."""
+"""test://who-is-reading: the third kind of request that may ask."""
 
 from __future__ import annotations
 
