@@ -212,7 +212,7 @@ class Dialog:
                 first, last = begin, len(rows) - 1
         if not page.typing:
             return rows, first, last, None
-        entry = Row(f"{' ' * INDENT}: {tail(page.typed, max(1, width - INDENT - 4))}", BOLD)
+        entry = Row(cut(f"{' ' * INDENT}: {tail(page.typed, max(1, width - INDENT - 4))}", width), BOLD)
         rows.append(entry)
         return rows, len(rows) - 1, len(rows) - 1, (len(rows) - 1, text_width(entry.text))
 

@@ -152,7 +152,7 @@ class Dialog:
         try:
             if not await self._stands(ended):
                 return None
-            await asyncio.shield(ended)
+            await self._readable()  # the end of `shown`: tmux may be gone before the dialog has written its answer
             return self._answer()
         finally:
             self._let_go()
@@ -168,20 +168,23 @@ class Dialog:
 
     async def _stands(self, ended: asyncio.Future[int]) -> bool:
         """True once the dialog can be seen; False when its process ended before, or takes too long."""
-        loop = asyncio.get_running_loop()
-        shown: asyncio.Future[None] = loop.create_future()
-        descriptor = self._shown
-        if descriptor < 0:
-            return False
-
-        def readable() -> None:
-            loop.remove_reader(descriptor)
-            shown.set_result(None)
-
-        loop.add_reader(descriptor, readable)
+        shown = asyncio.ensure_future(self._readable())
         try:
             await asyncio.wait((shown, ended), timeout=DIALOG_START_S_MAX, return_when=asyncio.FIRST_COMPLETED)
-            return _read(descriptor) != b""
+            return _read(self._shown) != b""
+        finally:
+            shown.cancel()
+
+    async def _readable(self) -> None:
+        """Until `shown` has something to read: what the dialog wrote, or its end."""
+        loop = asyncio.get_running_loop()
+        descriptor = self._shown
+        if descriptor < 0:  # the server ends
+            return
+        readable = asyncio.Event()
+        loop.add_reader(descriptor, readable.set)
+        try:
+            await readable.wait()
         finally:
             loop.remove_reader(descriptor)
 
