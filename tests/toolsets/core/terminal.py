@@ -16,6 +16,10 @@ import time
 import unicodedata
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.links import executable_under_test, frozen_command, source_command
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -228,3 +232,15 @@ os._exit(status & 0xFF)
 
 GROUP: same, own (the client's is in the foreground), or third (that of another program is).
 """
+
+
+def command_of(kind: str) -> list[str]:
+    """A server of the core toolset from `source` or `frozen`; skips where there is no executable."""
+    if kind == "source":
+        return source_command(["core"])
+    try:
+        return frozen_command(executable_under_test(), ["core"])
+    except FileNotFoundError as missing:
+        if os.environ.get("SCORPIO_STRICT") == "1":
+            raise
+        pytest.skip(str(missing))

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -18,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from scorpio.limits import OPTION_LABEL_CHARS_MAX, QUESTION_CHARS_MAX, QUESTIONS_JSON_CHARS_MAX
 from scorpio.server import calls
+from scorpio.settings import load
 from scorpio.tool import ToolFailure
 from tests.links import ROOT
 from tests.wire import MODERN, AnswerError, Wire
@@ -528,3 +530,15 @@ def test_the_official_python_client_that_cannot_ask_gets_the_questions(environ: 
     assert [block.text[: len(RELAYED)] for block in result.content if isinstance(block, mcp_types.TextContent)] == [
         RELAYED
     ]
+
+
+# -- whose word counts
+
+
+@pytest.mark.parametrize(("line", "value"), [("off", "off"), ("on", "auto"), ("auto", "auto"), ("maybe", "auto")])
+def test_a_projects_file_may_turn_dialogs_off_and_no_more(tmp_path: Path, line: str, value: str) -> None:
+    (tmp_path / ".scorpio").mkdir()
+    (tmp_path / ".scorpio" / "scorpio-env.txt").write_text(f"ASK_TTY={line}\n")
+    settings = load({}, str(tmp_path / "home"), str(tmp_path))
+    assert settings.ask_tty == value
+    assert (settings.warnings == ()) == (line == "off")

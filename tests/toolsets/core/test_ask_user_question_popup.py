@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from scorpio.state.home import Home
-from tests.links import ROOT, ChildProcess, source_command
-from tests.toolsets.core.terminal import DOWN, ENTER, Terminal
+from tests.links import ROOT, ChildProcess
+from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of
 from tests.wire import Wire
 from tools.core.ask_user_question import dialogs
 from tools.core.ask_user_question.dialogs import Dialogs
@@ -91,10 +91,9 @@ def terminal(tmux: Tmux) -> Iterator[Terminal]:
 def serve(tmux: Tmux, environ: dict[str, str], tmp_path: Path) -> Iterator[Serve]:
     wires: list[Wire] = []
 
-    def start(**variables: str) -> Wire:
+    def start(kind: str = "source", **variables: str) -> Wire:
         environment = {**environ, **tmux.variables, "ASK_TTY": "auto", **variables}
-        command = source_command(["core"])
-        wires.append(Wire(ChildProcess(command, environment, tmp_path / "stderr", ROOT), "2025-11-25"))
+        wires.append(Wire(ChildProcess(command_of(kind), environment, tmp_path / "stderr", ROOT), "2025-11-25"))
         wires[-1].open()
         return wires[-1]
 
@@ -119,8 +118,9 @@ def is_gone(terminal: Terminal) -> str:
     return terminal.wait(lambda screen: "Which port?" not in screen.text(), "no popup")
 
 
-def test_a_person_at_tmux_answers_in_a_popup(terminal: Terminal, serve: Serve) -> None:
-    wire = serve()
+@pytest.mark.parametrize("kind", ["source", "frozen"])
+def test_a_person_at_tmux_answers_in_a_popup(terminal: Terminal, serve: Serve, kind: str) -> None:
+    wire = serve(kind)
     id_ = start_asking(wire, PORT)
     terminal.shows("Which port?", "> 1. 80", "2. 8080 端口", KEYS)
     terminal.type(DOWN)

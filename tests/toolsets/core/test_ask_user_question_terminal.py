@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.links import ROOT, ChildProcess, executable_under_test, frozen_command, source_command
+from tests.links import ROOT, ChildProcess, source_command
 from tests.server_process import ended
-from tests.toolsets.core.terminal import CLIENT_ON_TERMINAL, DOWN, ENTER, ESCAPE, Terminal
+from tests.toolsets.core.terminal import CLIENT_ON_TERMINAL, DOWN, ENTER, ESCAPE, Terminal, command_of
 from tests.wire import Wire
 
 PORT = {"question": "Which port?", "options": [{"label": "80", "description": "HTTP"}, "8080"]}
@@ -85,17 +85,6 @@ def dialog_of(wire: Wire) -> int:
     found = children(server_of(wire))
     [pid] = [pid for pid in found if b"answer" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
     return pid
-
-
-def command_of(kind: str) -> list[str]:
-    if kind == "source":
-        return source_command(["core"])
-    try:
-        return frozen_command(executable_under_test(), ["core"])
-    except FileNotFoundError as missing:
-        if os.environ.get("SCORPIO_STRICT") == "1":
-            raise
-        pytest.skip(str(missing))
 
 
 @pytest.mark.parametrize("kind", ["source", "frozen"])
