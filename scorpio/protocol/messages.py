@@ -93,6 +93,8 @@ def plain_request(frame: bytes, loads: Callable[[bytes | memoryview], Any]) -> R
             else:
                 split = frame.rfind(b'},"', max(end - TAIL_BYTES_MAX, 0)) + 1
             envelope_frame = frame[:at] + frame[split:]
+            if frame.count(b'"', 0, at) & 1:  # inside a string, which the cut would make whole
+                return None
             params = loads(memoryview(frame)[at + len(PARAMS) - 1 : split])
         envelope = loads(envelope_frame)
         id_, method = envelope["id"], envelope["method"]

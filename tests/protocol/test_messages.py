@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorpio.protocol.errors import INVALID_PARAMS, INVALID_REQUEST, ProtocolError
@@ -19,8 +20,9 @@ from scorpio.protocol.messages import (
     encode_request,
     encode_result,
     message_of,
+    plain_request,
 )
-from tests.protocol.json_values import CODE_POINTS, values
+from tests.protocol.json_values import CODE_POINTS, UNICODE, values
 
 IDS = st.one_of(st.integers(), CODE_POINTS)
 
@@ -91,6 +93,68 @@ def test_what_is_no_message_is_refused_with_the_id_that_can_be_read(value: Any, 
     with pytest.raises(ProtocolError) as refused:
         message_of(value)
     assert (refused.value.code, refused.value.request_id) == (code, request_id)
+
+
+PUNCTUATION = ["{", "}", "}}", "[", "]", ",", ":", '"', "\\", " ", "\n", "{}", '},"']
+VALUES = ['"2.0"', "1", '"7"', '"x"', "2", "1e999", "null", "true"]
+KEYS = ['"jsonrpc"', '"id"', '"method"', '"params"', '"params":{', '"\\u0069d"']
+MEMBERS_OF_TEXT = ['{"jsonrpc":"2.0"', ',"id":1', ',"method":"x"', ',"params":{', ',"params":{}', '"a":1']
+PIECES = st.sampled_from([*PUNCTUATION, *VALUES, *KEYS, *MEMBERS_OF_TEXT])
+WHOLE = '{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":1}}'
+
+
+@st.composite
+def nearly_requests(draw: st.DrawFn) -> bytes:
+    """A request with pieces of requests put into it, or bytes taken out."""
+    members = ['"jsonrpc":"2.0"', '"id":1', '"method":"x"', '"params":{"a":{"b":[]}}', '"id":"s"', '"params":{}']
+    frame = "{" + ",".join(draw(st.lists(st.sampled_from(members), min_size=2, max_size=5))) + "}"
+    frame = draw(st.sampled_from([WHOLE, frame]))
+    for _ in range(draw(st.integers(0, 3))):
+        start = draw(st.integers(0, len(frame)))
+        end = draw(st.integers(start, min(start + 3, len(frame))))
+        frame = frame[:start] + draw(st.one_of(PIECES, st.just(""))) + frame[end:]
+    return frame.encode()
+
+
+@given(st.one_of(nearly_requests(), st.lists(PIECES, max_size=12).map("".join).map(str.encode)))
+@example(b'{"jsonrpc":"2.0","id":1,"method":"foo,"params":{},"}')
+@example(b'{"jsonrpc":"2.0","id":1,"method":","params":{},"}')
+@example(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":1},"params":{"b":2}}')
+@example(b'{"jsonrpc":"2.0","id":1,"method":"x","params":{},"id":2}')
+@example(WHOLE.encode())
+def test_a_plain_request_is_what_a_whole_parse_says_and_stands_alone_in_its_frame(frame: bytes) -> None:
+    request = plain_request(frame, orjson.loads)
+    if request is not None:
+        members: list[tuple[str, Any]] = []
+
+        def outermost_last(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            members[:] = pairs
+            return dict(pairs)
+
+        value = json.loads(frame, object_pairs_hook=outermost_last)
+        assert len(members) == len(value)
+        assert value == {"jsonrpc": "2.0", "id": request.id, "method": request.method} | (
+            {"params": request.params} if "params" in value else {}
+        )
+        assert type(request.id) in (int, str)
+        assert "params" in value or request.params == {}
+
+
+@given(st.one_of(st.integers(-(2**63), 2**63), UNICODE), UNICODE, values(), st.permutations(range(4)), st.booleans())
+def test_a_plain_request_is_read_in_any_order_of_its_members(
+    id_: int | str, method: str, value: Any, order: list[int], newline: bool
+) -> None:
+    members = [("jsonrpc", "2.0"), ("id", id_), ("method", method), ("params", {"value": value})]
+    frame = orjson.dumps(dict(members[i] for i in order)) + b"\n" * newline
+    request = plain_request(frame, orjson.loads)
+    if request is not None:
+        assert (request.id, request.method, request.params) == (id_, method, {"value": value})
+
+
+def test_the_request_that_clients_send_is_plain() -> None:
+    """Or the two tests above would prove nothing."""
+    for frame in (WHOLE.encode(), WHOLE.encode() + b"\n", b'{"jsonrpc":"2.0","id":"s","method":"x"}'):
+        assert plain_request(frame, orjson.loads) is not None
 
 
 @pytest.mark.parametrize("id_", [0, -1, 2**53 + 1, 2**70, "", "7", "ä\N{GRINNING FACE}"])
