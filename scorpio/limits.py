@@ -23,6 +23,9 @@ UNADDRESSED_ERRORS_PER_S_MAX = 20
 ASK_ROUNDS_MAX = 16
 """Questions one call may put to the user, one after the other; a handler that asks for ever is a bug."""
 
+ASK_WAIT_S = 600.0
+"""How long a person is waited for: ten minutes, as long as `requestState` lives; then the call says so."""
+
 TOOLSET_PREFIX_CHARS_MAX = 64
 """Before the names of a toolset's tools: MCP allows 128 characters in all, and clients add a prefix of their own."""
 
@@ -223,3 +226,41 @@ SKILL_COMMANDS_MS_MAX = 30_000
 
 SKILL_COMMAND_CHARS_MAX = 10_000
 """Output of one of them in the text."""
+
+# -- questions to the user
+
+QUESTIONS_JSON_CHARS_MAX = 64 * 1024
+"""Longest text with questions that is parsed; ten questions with twenty described options each take 30,000."""
+
+QUESTIONS_MAX = 10
+"""Questions of one call; a person who is asked more stops reading."""
+
+QUESTION_OPTIONS_MAX = 20
+"""Options of one question: more do not fit on a screen of 24 lines."""
+
+QUESTION_CHARS_MAX = 2000
+"""Longest text of a question."""
+
+OPTION_LABEL_CHARS_MAX = 200
+"""Longest label of an option: it is what the answer says, and stands on a line or two."""
+
+OPTION_DESCRIPTION_CHARS_MAX = 1000
+"""Longest description of an option."""
+
+QUESTION_FAULTS_SHOWN_MAX = 20
+"""Faults told at once; a thousand wrong questions need one look at the form, not a thousand lines."""
+
+TYPED_ANSWER_CHARS_MAX = 4000
+"""Longest answer a person may type or paste into a dialog; longer text belongs in a file."""
+
+INSTANT_ANSWER_MS = 300
+"""A refusal sooner than this is a client's, not a person's: nobody reads a form and declines it in 0.3 s."""
+
+DIALOG_START_S_MAX = 10
+"""For a dialog of ours to stand on the screen; a terminal or tmux that hangs is given up then."""
+
+DIALOG_CLOSE_MS_MAX = 1000
+"""For a dialog to put the terminal back before it is killed; it takes 2 ms."""
+
+DIALOG_DEAF_MS = 400
+"""Keys that arrive this soon after a dialog appears were meant for what was there before."""

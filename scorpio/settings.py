@@ -60,6 +60,13 @@ def _level(value: str) -> str:
     return word
 
 
+def _terminal_use(value: str) -> str:
+    word = value.lower()
+    if word not in ("auto", "on", "off"):
+        raise ValueError("must be auto, on or off")
+    return word
+
+
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
@@ -84,6 +91,10 @@ def _only_off(old: bool, new: bool) -> bool:
     return not new
 
 
+def _only_to_off(old: str, new: str) -> bool:
+    return new == "off"
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -100,6 +111,7 @@ KEYS = (
     Key("BG_SURVIVE", _boolean, False, _only_off),
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
+    Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -118,6 +130,8 @@ class Settings:
     bg_survive: bool
     additional_skills: tuple[str, ...]
     skill_exec: bool
+    ask_tty: str
+    """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         step_id: NotRequired[int]
         text: NotRequired[str]
 
+    class AskUserQuestionArguments(TypedDict):
+        questions_json: str
+
     class InvokeSkillArguments(TypedDict):
         skill_name: str
         arguments: NotRequired[str]
@@ -163,6 +166,33 @@ def validate_task_manager(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_ask_user_question(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('questions_json', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
+
+
+def validate_ask_user_question(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['questions_json']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'questions_json' in data_keys:
+            data_keys.remove('questions_json')
+            data__questionsjson = data['questions_json']
+            if not isinstance(data__questionsjson, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.questions_json must be string', value=data__questionsjson, name='' + (name_prefix or 'data') + '.questions_json', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 def accept_invoke_skill(arguments: dict[str, Any]) -> bool:
     value = arguments.get('skill_name', ABSENT)
     if not (type(value) is str):
@@ -295,6 +325,12 @@ def validate_kill_bg_task(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def load_ask_user_question() -> Any:
+    from tools.core.ask_user_question.handler import handle
+
+    return handle, None
+
+
 def load_background_bash() -> Any:
     from tools.core.background_bash.handler import handle
 
@@ -379,6 +415,16 @@ TOOLS = (
         "validate": validate_task_manager,
         "coercions": (('task_id', 'integer'), ('step_id', 'integer')),
         "optional": ('task_id', 'step_id', 'text'),
+    },
+    {
+        "name": 'AskUserQuestion',
+        "slow": True,
+        "descriptor": b'{"name":"AskUserQuestion","title":"Ask the user","inputSchema":{"type":"object","properties":{"questions_json":{"type":"string","description":"JSON string with questions and options"}},"required":["questions_json"]},"annotations":{"title":"Ask the user","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Ask interactive multiple-choice questions via TUI. Use it when a decision is the user\'s and cannot be found out: a preference, a missing requirement, a choice between ways with different consequences. Not for what you can look up or try.\\n\\nquestions_json holds 1 to 10 questions, each with 0 to 20 options:\\n{\\"questions\\":[{\\"question\\":\\"Which database?\\",\\"header\\":\\"Database\\",\\"options\\":[{\\"label\\":\\"SQLite\\",\\"description\\":\\"one file\\"},{\\"label\\":\\"PostgreSQL\\"}],\\"multiSelect\\":false}]}\\n- Options may be plain strings. Without options the user types the answer.\\n- multiSelect: true allows several choices.\\n- The user can always give another answer; do not add an option for that. Put the option you recommend first.\\n- Ask what belongs together in one call. Labels: a few words; consequences belong in the description.\\n\\nThe answer: {\\"status\\":\\"answered\\",\\"answers\\":[{\\"question\\":\\"Which database?\\",\\"selected\\":\\"SQLite\\"}]}. selected is an array for multiSelect; \\"other\\":true marks an answer of the user\'s own. {\\"status\\":\\"declined\\"} or {\\"status\\":\\"cancelled\\"}: the user does not want to answer; go on without, or say what is missing, but do not ask the same again. Where the user cannot be asked, an error gives you the questions as text: put them in your reply and wait."}',
+        "load": load_ask_user_question,
+        "accept": accept_ask_user_question,
+        "validate": validate_ask_user_question,
+        "coercions": (('questions_json', 'json text'),),
+        "optional": (),
     },
     {
         "name": 'InvokeSkill',

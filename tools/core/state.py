@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scorpio.state.database import Database
     from scorpio.state.home import Home
     from scorpio.tool import StateLink
+    from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.background_tasks import BackgroundTasks
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
@@ -34,6 +35,7 @@ class CoreState:
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
         self._database: Database | None = None
+        self._dialogs: Dialogs | None = None
 
     @property
     def background_tasks(self) -> BackgroundTasks:
@@ -65,6 +67,15 @@ class CoreState:
         return self._database
 
     @property
+    def dialogs(self) -> Dialogs:
+        """For the slow lane."""
+        if self._dialogs is None:
+            from tools.core.ask_user_question.dialogs import Dialogs
+
+            self._dialogs = Dialogs(self._home)
+        return self._dialogs
+
+    @property
     def task_store(self) -> TaskStore:
         from tools.core.task_store import TaskStore
 
@@ -90,6 +101,8 @@ class CoreState:
 
     def close(self) -> None:
         self.skills.close()
+        if self._dialogs is not None:
+            self._dialogs.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
         if self._database is not None:
