@@ -192,6 +192,7 @@ def _row(feature: Feature) -> str:
         schema = feature.descriptor["inputSchema"]
         properties = schema.get("properties", {})
         coercions = [(k, p["type"]) for k, p in properties.items() if p.get("type") in ("integer", "number", "boolean")]
+        coercions += [(k, "json text") for k in feature.options.get("json_text", ())]
         optional = [k for k in properties if k not in schema.get("required", ())]
         row.append(f'        "accept": accept_{name},')
         row.append(f'        "validate": validate_{name},')

@@ -20,6 +20,8 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve MCP on stdin and stdout (what no command does too)")
     serve.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
+    answer = commands.add_parser("answer")  # internal, so it has no line in the help
+    answer.add_argument("file")
     return root
 
 
@@ -30,5 +32,9 @@ def main(arguments: Sequence[str]) -> int:
         from scorpio.app import serve_stdio
 
         return serve_stdio([name for name in chosen.toolsets.split(",") if name])
+    if chosen.command == "answer":
+        from scorpio.commands.answer import run
+
+        return run(chosen.file)
     parser().print_help(sys.stdout)
     return 0

@@ -23,6 +23,9 @@ UNADDRESSED_ERRORS_PER_S_MAX = 20
 ASK_ROUNDS_MAX = 16
 """Questions one call may put to the user, one after the other; a handler that asks for ever is a bug."""
 
+ASK_WAIT_S = 600.0
+"""How long a person is waited for: ten minutes, as long as `requestState` lives; then the call says so."""
+
 TOOLSET_PREFIX_CHARS_MAX = 64
 """Before the names of a toolset's tools: MCP allows 128 characters in all, and clients add a prefix of their own."""
 
@@ -138,3 +141,126 @@ IMAGE_DECODER_BYTES_MAX = 512 * 1024 * 1024
 
 IMAGE_DECODERS_RUNNING_MAX = 2
 """Decoder processes at the same time; further images queue, so that a burst cannot take the machine's memory."""
+
+# -- the database and its tasks
+
+DATABASE_BUSY_S = 5.0
+"""How long a transaction waits for those of other processes; eight that wrote at once kept each other for under 1 s."""
+
+DATABASE_CHECK_BYTES_MAX = 64 * 1024 * 1024
+"""A larger file is not read through once when it is opened; 64 MB take about 0.4 s."""
+
+TASK_NAME_CHARS_MAX = 200
+"""Longest name of a task: two lines of a terminal."""
+
+TASK_STEP_CHARS_MAX = 1000
+"""Longest step of a task: it is told again in every list."""
+
+TASK_TEXT_CHARS_MAX = 200_000
+"""Longest text of one call before it is taken apart; as many steps as a task may have, at 100 characters each."""
+
+TASK_STEPS_MAX = 2000
+"""Steps of one task; a plan that needs more is several tasks."""
+
+TASKS_OPEN_MAX = 1000
+"""Open tasks of one project; nobody reads a longer list."""
+
+TASKS_DONE_KEPT_MAX = 10_000
+"""Completed tasks kept of one project, the newest: 30 a day for a year."""
+
+TASK_LIST_CHARS_MAX = 20_000
+"""One page of TaskManager's list: 5,000 tokens, or 500 short steps."""
+
+TASK_LIST_TAIL_TASKS = 15
+"""Open tasks named in the list at the end of each answer, beside the current one."""
+
+TASK_LIST_TAIL_STEPS = 25
+"""Steps of a task shown in the list at the end of each answer, around the next one."""
+
+# -- skills
+
+TOOL_DESCRIPTION_BYTES_MAX = 2000
+"""Longest description of a tool, the catalogue of skills in it included: Claude Code cuts there."""
+
+SKILL_FILE_BYTES_MAX = 1024 * 1024
+"""Largest SKILL.md: some 250,000 tokens, more than a model takes; real ones have 2 to 20 KB."""
+
+SKILL_HEAD_BYTES_MAX = 64 * 1024
+"""Read of each SKILL.md for the catalogue; front matter has 0.1 to 2 KB."""
+
+SKILLS_MAX = 512
+"""Skills in one catalogue. Looking at that many for changes takes about 3 ms."""
+
+SKILL_ENTRIES_MAX = 4096
+"""Entries looked at in one directory of skills, whatever they are."""
+
+SKILL_NAME_CHARS_MAX = 64
+"""Source: the Agent Skills format."""
+
+SKILL_DESCRIPTION_CHARS_MAX = 2048
+"""Of a description as it is kept; the Agent Skills format allows 1,024."""
+
+SKILL_ARGUMENT_NAMES_MAX = 32
+"""Names that `arguments` of a front matter may declare; further ones are ignored."""
+
+SKILL_ARGUMENTS_BYTES_MAX = 64 * 1024
+"""Longest arguments of one invocation: half of what one variable of a command's environment holds."""
+
+SKILL_TEXT_CHARS_MAX = 2 * 1024 * 1024
+"""Longest text of a skill once arguments are put in: 1 MiB of `$ARGUMENTS` would become 6 GB."""
+
+SKILL_FILES_SHOWN_MAX = 100
+"""Files named in the answer; more are counted."""
+
+SKILL_FILES_WALKED_MAX = 2000
+"""Entries looked at for that."""
+
+SKILL_PROJECTS_KEPT_MAX = 8
+"""Catalogues kept where one server serves clients in several projects."""
+
+SKILL_COMMANDS_MAX = 16
+"""Commands run for one invocation where SKILL_EXEC is on."""
+
+SKILL_COMMANDS_MS_MAX = 30_000
+"""For all of them together: what Bash gives one command."""
+
+SKILL_COMMAND_CHARS_MAX = 10_000
+"""Output of one of them in the text."""
+
+# -- questions to the user
+
+QUESTIONS_JSON_CHARS_MAX = 64 * 1024
+"""Longest text with questions that is parsed; ten questions with twenty described options each take 30,000."""
+
+QUESTIONS_MAX = 10
+"""Questions of one call; a person who is asked more stops reading."""
+
+QUESTION_OPTIONS_MAX = 20
+"""Options of one question: more do not fit on a screen of 24 lines."""
+
+QUESTION_CHARS_MAX = 2000
+"""Longest text of a question."""
+
+OPTION_LABEL_CHARS_MAX = 200
+"""Longest label of an option: it is what the answer says, and stands on a line or two."""
+
+OPTION_DESCRIPTION_CHARS_MAX = 1000
+"""Longest description of an option."""
+
+QUESTION_FAULTS_SHOWN_MAX = 20
+"""Faults told at once; a thousand wrong questions need one look at the form, not a thousand lines."""
+
+TYPED_ANSWER_CHARS_MAX = 4000
+"""Longest answer a person may type or paste into a dialog; longer text belongs in a file."""
+
+INSTANT_ANSWER_MS = 300
+"""A refusal sooner than this is a client's, not a person's: nobody reads a form and declines it in 0.3 s."""
+
+DIALOG_START_S_MAX = 10
+"""For a dialog of ours to stand on the screen; a terminal or tmux that hangs is given up then."""
+
+DIALOG_CLOSE_MS_MAX = 1000
+"""For a dialog to put the terminal back before it is killed; it takes 2 ms."""
+
+DIALOG_DEAF_MS = 400
+"""Keys that arrive this soon after a dialog appears were meant for what was there before."""

@@ -44,12 +44,26 @@ def _names(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def _directories(value: str) -> tuple[str, ...]:
+    paths = tuple(os.path.expanduser(part.strip()) for part in value.split(os.pathsep) if part.strip())
+    if not all(map(os.path.isabs, paths)):
+        raise ValueError(f"must be absolute paths separated by {os.pathsep}")
+    return paths
+
+
 def _level(value: str) -> str:
     from scorpio.protocol.meta import LOG_LEVELS
 
     word = value.lower()
     if word not in LOG_LEVELS:
         raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
+    return word
+
+
+def _terminal_use(value: str) -> str:
+    word = value.lower()
+    if word not in ("auto", "on", "off"):
+        raise ValueError("must be auto, on or off")
     return word
 
 
@@ -77,6 +91,10 @@ def _only_off(old: bool, new: bool) -> bool:
     return not new
 
 
+def _only_to_off(old: str, new: str) -> bool:
+    return new == "off"
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -91,6 +109,9 @@ KEYS = (
     Key("BASH_MAX_TIMEOUT_MS", _positive, BASH_MAX_TIMEOUT_MS_DEFAULT, _lower),
     Key("BASH_MAX_OUTPUT_BYTES", _positive, BASH_MAX_OUTPUT_BYTES_DEFAULT, _lower),
     Key("BG_SURVIVE", _boolean, False, _only_off),
+    Key("ADDITIONAL_SKILLS", _directories, ()),
+    Key("SKILL_EXEC", _boolean, False, _only_off),
+    Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -107,6 +128,10 @@ class Settings:
     bash_max_timeout_ms: int
     bash_max_output_bytes: int
     bg_survive: bool
+    additional_skills: tuple[str, ...]
+    skill_exec: bool
+    ask_tty: str
+    """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing costs 5 ms of a cold start
     from typing import Any, Generic, TypeVar
 
+    from scorpio.protocol.revisions import Revision
     from scorpio.settings import Settings
     from scorpio.state.home import Home
 
@@ -29,6 +30,10 @@ class ToolFailure(Exception):
 
     One sentence: what, which, what next.
     """
+
+
+class Unanswered(ToolFailure):
+    """A question that nobody answered: the client went away, or ASK_WAIT_S passed. Asking elsewhere would not help."""
 
 
 class InputRequired(Exception):
@@ -91,6 +96,10 @@ class StateLink:
         """Send a notification to `owner`'s clients; False when there is none."""
         raise NotImplementedError
 
+    def warn(self, text: str) -> None:
+        """A line on stderr for the person who runs the server."""
+        raise NotImplementedError
+
     def idle_s(self, owner: str) -> float:
         """Seconds since the last tool call of `owner` ended; 0.0 while one is in progress."""
         raise NotImplementedError
@@ -107,6 +116,12 @@ class Call(_Stateful[State]):
 
     owner: str
     """Whose tasks and callbacks this call may see: the process on stdio, the session or principal on HTTP."""
+
+    local: bool
+    """True where the person at this machine's terminal is the client's user; never over a network."""
+
+    revision: Revision
+    """What the client speaks. Its fields say how a question is spelled."""
 
     settings: Settings
     home: Home
@@ -149,7 +164,15 @@ class Call(_Stateful[State]):
 
         Code above the last `ask` may run again, so effects come after it.
 
-        Raises InputRequired while an answer is missing; ToolFailure when the client answered with an error;
+        Raises InputRequired while an answer is missing; ToolFailure when the client answered with an error, of the
+        kind Unanswered when it did not answer;
         ProtocolError -32021 (modern) or ToolFailure (legacy) when the client lacks the capability.
+        """
+        raise NotImplementedError
+
+    def waited_ms(self, key: str) -> float | None:
+        """From sending question `key` to its answer, where it was answered in the newest round; else None.
+
+        In the modern era by the wall clock, and with the client's way back in it.
         """
         raise NotImplementedError

@@ -73,6 +73,11 @@ class Entry:
         return self._complete
 
 
+def made_entry(toolset: Toolset, name: str) -> Entry:
+    """What stands for a feature that the toolset's state made: it is handled by the state, never loaded."""
+    return Entry(toolset, {"name": name, "slow": True, "descriptor": b"{}", "load": None})
+
+
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
@@ -89,7 +94,7 @@ class ToolEntry(Entry):
         """The arguments a handler may trust, and the faults, a line each with a JSON Pointer; no faults: empty.
 
         Coerced: numerals in strings, whole floats, "true"/"false", null for an optional argument, an object as
-        JSON text.
+        JSON text, and the other way round where the descriptor says `json_text`.
         """
         if type(arguments) is dict:
             if self._accept is not None and self._accept(arguments):
@@ -122,7 +127,7 @@ class ToolEntry(Entry):
         return arguments
 
 
-_EXACT = {"integer": int, "number": float, "boolean": bool}
+_EXACT = {"integer": int, "number": float, "boolean": bool, "json text": str}
 _NUMERAL_CHARS_MAX = 18  # what fits 64 bits; longer ones are left to the validator
 
 
@@ -130,6 +135,8 @@ def _coerce(value: Any, kind: str) -> Any:
     """`value` as `kind` where no meaning is lost, else None."""
     if kind == "boolean":
         return {"true": True, "false": False}.get(value) if type(value) is str else None
+    if kind == "json text":
+        return _text_of(value) if type(value) in (dict, list) else None
     if kind == "integer" and type(value) is float and value.is_integer():
         return int(value)
     if type(value) is str and len(value) <= _NUMERAL_CHARS_MAX and value.isascii():
@@ -147,6 +154,15 @@ def _object_of(value: str) -> Any:
     try:
         return loads(value.encode())
     except ValueError:
+        return None
+
+
+def _text_of(value: Any) -> str | None:
+    import json
+
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
         return None
 
 
@@ -174,7 +190,7 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """Which of its parts the state makes while running: describe, prompts, resources, after_result."""
+        """Which of its parts the state makes while running: describe, prompts, resources, after_result, roots."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]

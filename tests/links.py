@@ -182,6 +182,7 @@ def clean_environment(home: Path, extra: Mapping[str, str] | None = None) -> dic
         "HOME": str(home),
         "SCORPIO_HOME": str(home / ".scorpio"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "ASK_TTY": "off",  # no dialog at the terminal of the person who tests
         "PYTHONPATH": str(ROOT),
         **(extra or {}),
     }

@@ -8,12 +8,12 @@ from __future__ import annotations
 import _thread
 import time
 
-from scorpio.limits import ASK_ROUNDS_MAX, PROGRESS_EVERY_S, RUNNING_CALLS_MAX
+from scorpio.limits import ASK_ROUNDS_MAX, ASK_WAIT_S, PROGRESS_EVERY_S, RUNNING_CALLS_MAX
 from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from scorpio.protocol.messages import encode_error, encode_result
 from scorpio.server.request_state import digest
 from scorpio.server.server_call import ServerCall
-from scorpio.tool import Call, InputRequired, ToolFailure
+from scorpio.tool import Call, InputRequired, ToolFailure, Unanswered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class RunningCall:
         "activity",
         "answers",
         "refusals",
+        "waited_ms",
     )
 
     def __init__(
@@ -75,8 +76,10 @@ class RunningCall:
         self._work = work
         self.answers = answers
         """What the client answered in this and earlier rounds, by key."""
-        self.refusals: dict[str, str] = {}
-        """Questions of the legacy era that the client answered with an error, in words, by key."""
+        self.refusals: dict[str, ToolFailure] = {}
+        """Questions of the legacy era that the client answered with an error or not at all, by key."""
+        self.waited_ms: dict[str, float] = {}
+        """How long the answers of the newest round took, by key."""
         self.activity = ""
         self._handle: Handle | None = None
         self._started_s = time.monotonic()
@@ -200,14 +203,22 @@ class RunningCall:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        open_requests: dict[RequestId, asyncio.Future[Response | None]] = {}
+        open_requests: dict[RequestId, asyncio.Future[tuple[Response | None, float]]] = {}
+        sent_s = time.monotonic()
         try:
             for method, params in (question for question in required.questions.values()):
-                future: asyncio.Future[Response | None] = loop.create_future()
+                future: asyncio.Future[tuple[Response | None, float]] = loop.create_future()
                 answered = _resolver(loop, future)
                 open_requests[self._peer.request(method, self._server.encode(params), answered)] = future
-            for key, future in zip(required.questions, list(open_requests.values()), strict=True):
-                self._take_answer(key, required.questions[key][0], await future)
+            async with asyncio.timeout(ASK_WAIT_S):
+                for key, future in zip(required.questions, list(open_requests.values()), strict=True):
+                    response, arrived_s = await future
+                    self.waited_ms[key] = (arrived_s - sent_s) * 1000
+                    self._take_answer(key, required.questions[key][0], response)
+        except TimeoutError:
+            for key in required.questions.keys() - self.answers.keys() - self.refusals.keys():
+                said = f"Nobody answered {required.questions[key][0]} within {ASK_WAIT_S:.0f} s."
+                self.refusals[key] = Unanswered(said)
         finally:
             for id_ in open_requests:
                 if self._peer.asked.pop(id_, None) is not None:
@@ -216,10 +227,10 @@ class RunningCall:
 
     def _take_answer(self, key: str, method: str, response: Response | None) -> None:
         if response is None:
-            self.refusals[key] = f"The client went away before it answered {method}."
+            self.refusals[key] = Unanswered(f"The client went away before it answered {method}.")
         elif response.error is not None or type(response.result) is not dict:
             said = response.error.get("message") if type(response.error) is dict else "an answer that is not an object"
-            self.refusals[key] = f"The client answered {method} with an error: {said}"
+            self.refusals[key] = ToolFailure(f"The client answered {method} with an error: {said}")
         else:
             self.answers[key] = response.result
 
@@ -245,14 +256,14 @@ class RunningCall:
 
 
 def _resolver(
-    loop: asyncio.AbstractEventLoop, future: asyncio.Future[Response | None]
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[tuple[Response | None, float]]
 ) -> Callable[[Response | None], None]:
-    def resolve(response: Response | None) -> None:
+    def resolve(response: Response | None, arrived_s: float) -> None:
         if not future.done():
-            future.set_result(response)
+            future.set_result((response, arrived_s))
 
     def answered(response: Response | None) -> None:
-        loop.call_soon_threadsafe(resolve, response)
+        loop.call_soon_threadsafe(resolve, response, time.monotonic())
 
     return answered
 
@@ -264,7 +275,11 @@ def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry
             INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
         )
     answers = earlier_answers(server, request, meta, peer)
-    RunningCall(server, peer, request, meta, entry, work, answers).start()
+    call = RunningCall(server, peer, request, meta, entry, work, answers)
+    if answers and "requestState" in request.params:
+        age_ms = server.seal.age_ms(request.params["requestState"])
+        call.waited_ms = dict.fromkeys(request.params.get("inputResponses", {}), age_ms)
+    call.start()
 
 
 def earlier_answers(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> dict[str, dict[str, Any]]:

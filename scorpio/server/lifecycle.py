@@ -117,6 +117,9 @@ def _ask_roots(server: Server, peer: Peer, session: Session) -> None:
         result = response.result if response is not None and response.error is None else None
         roots = result.get("roots") if type(result) is dict else None
         session.set_roots(_file_paths(roots if type(roots) is list else []))
+        if len(server.peers) == 1:  # what one client has open is not for the lists of another
+            for toolset in server.features.dynamic("roots"):
+                server.state(toolset).set_root(next(iter(session.roots), None))
 
     peer.request("roots/list", b"{}", answered)
 

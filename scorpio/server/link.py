@@ -33,6 +33,9 @@ class Link(StateLink):
             peer.notify(method, line)
         return bool(reached)
 
+    def warn(self, text: str) -> None:
+        self._server.log.warning(text)
+
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
         if any(peer.running for peer in peers):

@@ -47,13 +47,14 @@ def list_result(
         lacking = tuple(e.name for e in entries if e.requires and not has_capability(able, e.requires))
         entries = [e for e in entries if e.name not in lacking] if lacking else entries
         key = (request.method, revision.name, lacking)
-    answer = server.list_answers.get(key) if not made else None
+    answers = server.list_answers
+    answer = answers.get(key) if not made else None
     if answer is None:
         items = [_descriptor(server, entry, revision, member) for entry in entries]
         if made:
             return encoded(server, revision, member, items + [_said(item, revision) for item in made])
         answer = encoded(server, revision, member, items)
-        server.list_answers[key] = answer
+        answers[key] = answer
     return answer
 
 
@@ -71,8 +72,7 @@ def _descriptor(server: Server, entry: Entry, revision: Revision, member: str) -
     descriptor: dict[str, Any] = loads(entry.descriptor)
     if member == "tools":
         if "describe" in entry.toolset.dynamic:
-            description = server.state(entry.toolset).describe(descriptor["name"])
-            descriptor["description"] = description or descriptor["description"]
+            descriptor = server.state(entry.toolset).describe(descriptor) or descriptor
         descriptor["name"] = entry.name
         return {key: value for key, value in descriptor.items() if key in revision.tool_keys}
     if member == "prompts":

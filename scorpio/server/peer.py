@@ -77,6 +77,7 @@ class Peer:
         "ended",
         "last_call_s",
         "listens",
+        "local",
         "offer",
         "on_idle",
         "owner",
@@ -86,7 +87,12 @@ class Peer:
     )
 
     def __init__(
-        self, write: Callable[[bytes], None], owner: str, offer: Callable[[bytes], None] | None = None
+        self,
+        write: Callable[[bytes], None],
+        owner: str,
+        offer: Callable[[bytes], None] | None = None,
+        *,
+        local: bool = False,
     ) -> None:
         self.write = write
         """Sends whole lines, from any thread, in order."""
@@ -94,6 +100,8 @@ class Peer:
         """As `write`, for what may be lost: dropped where a client that does not read has too much queued already."""
         self.owner = owner
         """Whose tasks and callbacks this client sees."""
+        self.local = local
+        """The person at this machine's terminal is this client's user."""
         self.session: Session | None = None
         self.running: dict[RequestId, RunningCall] = {}
         """Calls in progress. Whoever takes one (`take`) has the right to answer it; nobody else does."""

@@ -9,9 +9,11 @@ from scorpio.server.lists import list_result
 from scorpio.server.method import Method
 from scorpio.server.server_call import ServerCall
 from scorpio.tool import ToolFailure
+from scorpio.toolset import made_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from scorpio.protocol.messages import Request
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from scorpio.server.server import Server
     from scorpio.tool import Call
     from scorpio.toolset import Entry
+
+    Make = Callable[[Call[Any]], Awaitable[dict[str, Any]]]
+    """What `get_prompt` of a state returns: it runs in the slow lane."""
 
 
 def list_prompts(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
@@ -33,9 +38,10 @@ def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
     entry = server.features.prompts.get(name) if type(name) is str else None
     if entry is None and type(name) is str:
         for toolset in server.features.dynamic("prompts"):
-            given = server.state(toolset).get_prompt(name, _strings(name, request.params.get("arguments")))
-            if given is not None:
-                return _result(server, given, meta.revision)
+            make = server.state(toolset).get_prompt(name, _strings(name, request.params.get("arguments")))
+            if make is not None:
+                _start(server, request, meta, peer, made_entry(toolset, name), make)
+                return None
     if entry is None:
         raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {str(name)[:200]}")
     arguments = _checked(entry, request.params.get("arguments"))
@@ -44,16 +50,19 @@ def get_prompt(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
             return _result(server, entry.handle(arguments, ServerCall(server, peer, entry, meta)), meta.revision)
         except ToolFailure as failed:
             raise ProtocolError(INVALID_PARAMS, str(failed)) from None
+    _start(server, request, meta, peer, entry, lambda call: entry.handle(arguments, call))
+    return None
 
+
+def _start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, make: Make) -> None:
     async def work(call: Call[Any]) -> calls.Encode:
         try:
-            given = await entry.handle(arguments, call)
+            given = await make(call)
         except ToolFailure as failed:
             raise ProtocolError(INVALID_PARAMS, str(failed)) from None
         return lambda: _result(server, given, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
-    return None
 
 
 def _strings(name: str, arguments: Any) -> dict[str, str]:

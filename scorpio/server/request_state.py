@@ -34,7 +34,7 @@ class Seal:
     def seal(self, answers: dict[str, Any], request_digest: str, owner: str) -> str:
         import orjson
 
-        expires = int(time.time()) + EXPIRY_S
+        expires = time.time() + EXPIRY_S
         body = orjson.dumps({"answers": answers, "digest": request_digest, "owner": owner, "expires": expires})
         return self._sealed(body)
 
@@ -54,6 +54,13 @@ class Seal:
         if said["expires"] < time.time():
             raise _refused(f"is older than {EXPIRY_S} s")
         return dict(said["answers"])
+
+    def age_ms(self, state: str) -> float:
+        """Since `state`, which `unseal` accepted, was sealed; by the wall clock: any process may have done it."""
+        import orjson
+
+        expires_unix_s: float = orjson.loads(_bytes(state.partition(".")[2]))["expires"]
+        return (time.time() - (expires_unix_s - EXPIRY_S)) * 1000
 
     def _sealed(self, content: bytes) -> str:
         """MAC and content, each in the one base64 spelling that is taken back."""

@@ -63,7 +63,7 @@ class Server:
         self.info = {"name": "scorpio", "title": "scorpio", "version": __version__}
         self.peers: set[Peer] = set()
         self.list_answers: dict[object, bytes] = {}
-        """Encoded list results by (method, revision, hidden tools); dropped by `changed_list`."""
+        """Encoded list results by (method, revision, hidden tools); replaced by `changed_list`."""
         self._loads: Callable[[bytes], Any] = _loads_text
         self._dumps: Callable[[Any], bytes] = _encode_plain
         self._quick_loads: Callable[[bytes | memoryview], Any] | None = None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scorpio.protocol.meta import RequestMeta
+    from scorpio.protocol.revisions import Revision
     from scorpio.server.calls import RunningCall
     from scorpio.server.peer import Peer
     from scorpio.server.server import Server
@@ -47,6 +48,14 @@ class ServerCall(Call["Any"]):
     @property
     def owner(self) -> str:  # type: ignore[override]
         return self._peer.owner
+
+    @property
+    def local(self) -> bool:  # type: ignore[override]
+        return self._peer.local
+
+    @property
+    def revision(self) -> Revision:  # type: ignore[override]
+        return self._meta.revision
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]
@@ -118,7 +127,7 @@ class ServerCall(Call["Any"]):
         missing = {}
         for key, (method, params) in asked.items():
             if key in refusals:
-                raise ToolFailure(refusals[key])
+                raise refusals[key]
             if key in answers:
                 self._check(key, method, answers[key])
             else:
@@ -126,6 +135,9 @@ class ServerCall(Call["Any"]):
         if missing:
             raise InputRequired(missing)
         return {key: answers[key] for key in asked}
+
+    def waited_ms(self, key: str) -> float | None:
+        return self._running.waited_ms.get(key) if self._running is not None else None
 
     def _require(self, method: str, params: dict[str, Any]) -> None:
         name, required = questions.capability(method, params)

@@ -55,7 +55,7 @@ def _send(server: Server, peer: Peer, id_: RequestId, method: str, params: dict[
 
 def changed_list(server: Server, kind: str) -> None:
     """`kind` is tools, prompts or resources. Drops the cached answers and tells every client that wants to know."""
-    server.list_answers.clear()
+    server.list_answers = {}  # not cleared: an answer that another thread is making now lands in the old one
     method = f"notifications/{kind}/list_changed"
     for peer in tuple(server.peers):
         if peer.session is not None:

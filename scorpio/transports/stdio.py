@@ -167,7 +167,7 @@ class StdioServer:
         self._server = server
         self._wire = wire
         self._output = Output(wire)
-        self._peer = Peer(self._output.write, OWNER, self._output.offer)
+        self._peer = Peer(self._output.write, OWNER, self._output.offer, local=True)
         self._ending = _thread.allocate_lock()
         server.open_peer(self._peer)
 

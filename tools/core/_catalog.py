@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     class ReadImageArguments(TypedDict):
         file_path: str
 
+    class TaskManagerArguments(TypedDict):
+        action: str
+        query: str
+        task_id: NotRequired[int]
+        step_id: NotRequired[int]
+        text: NotRequired[str]
+
+    class AskUserQuestionArguments(TypedDict):
+        questions_json: str
+
+    class InvokeSkillArguments(TypedDict):
+        skill_name: str
+        arguments: NotRequired[str]
+
     class BackgroundBashArguments(TypedDict):
         command: str
 
@@ -88,6 +102,127 @@ def validate_read_image(data, custom_formats={}, name_prefix=None):
             data__filepath = data['file_path']
             if not isinstance(data__filepath, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.file_path must be string', value=data__filepath, name='' + (name_prefix or 'data') + '.file_path', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_task_manager(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('action', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('query', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('task_id', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('step_id', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('text', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    return True
+
+
+def validate_task_manager(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['action', 'query']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'action' in data_keys:
+            data_keys.remove('action')
+            data__action = data['action']
+            if not isinstance(data__action, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.action must be string', value=data__action, name='' + (name_prefix or 'data') + '.action', rule='type'))
+        if 'query' in data_keys:
+            data_keys.remove('query')
+            data__query = data['query']
+            if not isinstance(data__query, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.query must be string', value=data__query, name='' + (name_prefix or 'data') + '.query', rule='type'))
+        if 'task_id' in data_keys:
+            data_keys.remove('task_id')
+            data__taskid = data['task_id']
+            if not isinstance(data__taskid, int) and (not (isinstance(data__taskid, float) and data__taskid.is_integer())) or isinstance(data__taskid, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.task_id must be integer', value=data__taskid, name='' + (name_prefix or 'data') + '.task_id', rule='type'))
+        if 'step_id' in data_keys:
+            data_keys.remove('step_id')
+            data__stepid = data['step_id']
+            if not isinstance(data__stepid, int) and (not (isinstance(data__stepid, float) and data__stepid.is_integer())) or isinstance(data__stepid, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.step_id must be integer', value=data__stepid, name='' + (name_prefix or 'data') + '.step_id', rule='type'))
+        if 'text' in data_keys:
+            data_keys.remove('text')
+            data__text = data['text']
+            if not isinstance(data__text, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.text must be string', value=data__text, name='' + (name_prefix or 'data') + '.text', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_ask_user_question(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('questions_json', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
+
+
+def validate_ask_user_question(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['questions_json']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'questions_json' in data_keys:
+            data_keys.remove('questions_json')
+            data__questionsjson = data['questions_json']
+            if not isinstance(data__questionsjson, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.questions_json must be string', value=data__questionsjson, name='' + (name_prefix or 'data') + '.questions_json', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_invoke_skill(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('skill_name', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('arguments', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    return True
+
+
+def validate_invoke_skill(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['skill_name']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'skill_name' in data_keys:
+            data_keys.remove('skill_name')
+            data__skillname = data['skill_name']
+            if not isinstance(data__skillname, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.skill_name must be string', value=data__skillname, name='' + (name_prefix or 'data') + '.skill_name', rule='type'))
+        if 'arguments' in data_keys:
+            data_keys.remove('arguments')
+            data__arguments = data['arguments']
+            if not isinstance(data__arguments, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.arguments must be string', value=data__arguments, name='' + (name_prefix or 'data') + '.arguments', rule='type'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
@@ -190,6 +325,12 @@ def validate_kill_bg_task(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def load_ask_user_question() -> Any:
+    from tools.core.ask_user_question.handler import handle
+
+    return handle, None
+
+
 def load_background_bash() -> Any:
     from tools.core.background_bash.handler import handle
 
@@ -198,6 +339,12 @@ def load_background_bash() -> Any:
 
 def load_bash() -> Any:
     from tools.core.bash.handler import handle
+
+    return handle, None
+
+
+def load_invoke_skill() -> Any:
+    from tools.core.invoke_skill.handler import handle
 
     return handle, None
 
@@ -222,6 +369,12 @@ def load_read_bg_output() -> Any:
 
 def load_read_image() -> Any:
     from tools.core.read_image.handler import handle
+
+    return handle, None
+
+
+def load_task_manager() -> Any:
+    from tools.core.task_manager.handler import handle
 
     return handle, None
 
@@ -252,6 +405,36 @@ TOOLS = (
         "validate": validate_read_image,
         "coercions": (),
         "optional": (),
+    },
+    {
+        "name": 'TaskManager',
+        "slow": True,
+        "descriptor": b'{"name":"TaskManager","title":"Task manager","inputSchema":{"type":"object","properties":{"action":{"type":"string","description":"Action: create, add, complete, list, pending, switch"},"query":{"type":"string","description":"The search query: filter for list and pending (\\"page 2\\" for the next page), name to look up for switch and complete; may be empty"},"task_id":{"type":"integer","description":"Task ID; the current task when left out"},"step_id":{"type":"integer","description":"Step ID, within its task"},"text":{"type":"string","description":"Task name or step text; several lines: for create the name and then steps, for add a step each"}},"required":["action","query"]},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Manage persistent tasks with create/add/complete. Tasks have steps, belong to the project of the working directory, and outlive this session. Every answer ends with the current list; \xe2\x96\xb6 marks the current task.\\n\\n- create: a new task, which becomes the current one. First line of text: its name; further lines: its steps. An open task of that name is taken instead of a second one.\\n- add: one step for each line of text, to task_id or the current task.\\n- complete: step_id (of task_id or the current task), or task_id alone for a task with all its steps, or query for the one step or task of that name. Says what is next.\\n- list: all tasks; query filters by name and step, task_id shows one task whole.\\n- pending: what is left to do.\\n- switch: make task_id, or the one task named in query, the current one.\\n\\nquery may be empty, and text wins over it. Names are up to 200 characters, steps up to 1000; longer text belongs in a file."}',
+        "load": load_task_manager,
+        "accept": accept_task_manager,
+        "validate": validate_task_manager,
+        "coercions": (('task_id', 'integer'), ('step_id', 'integer')),
+        "optional": ('task_id', 'step_id', 'text'),
+    },
+    {
+        "name": 'AskUserQuestion',
+        "slow": True,
+        "descriptor": b'{"name":"AskUserQuestion","title":"Ask the user","inputSchema":{"type":"object","properties":{"questions_json":{"type":"string","description":"JSON string with questions and options"}},"required":["questions_json"]},"annotations":{"title":"Ask the user","readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Ask interactive multiple-choice questions via TUI. Use it when a decision is the user\'s and cannot be found out: a preference, a missing requirement, a choice between ways with different consequences. Not for what you can look up or try.\\n\\nquestions_json holds 1 to 10 questions, each with 0 to 20 options:\\n{\\"questions\\":[{\\"question\\":\\"Which database?\\",\\"header\\":\\"Database\\",\\"options\\":[{\\"label\\":\\"SQLite\\",\\"description\\":\\"one file\\"},{\\"label\\":\\"PostgreSQL\\"}],\\"multiSelect\\":false}]}\\n- Options may be plain strings. Without options the user types the answer.\\n- multiSelect: true allows several choices.\\n- The user can always give another answer; do not add an option for that. Put the option you recommend first.\\n- Ask what belongs together in one call. Labels: a few words; consequences belong in the description.\\n\\nThe answer: {\\"status\\":\\"answered\\",\\"answers\\":[{\\"question\\":\\"Which database?\\",\\"selected\\":\\"SQLite\\"}]}. selected is an array for multiSelect; \\"other\\":true marks an answer of the user\'s own. {\\"status\\":\\"declined\\"} or {\\"status\\":\\"cancelled\\"}: the user does not want to answer; go on without, or say what is missing, but do not ask the same again. Where the user cannot be asked, an error gives you the questions as text: put them in your reply and wait."}',
+        "load": load_ask_user_question,
+        "accept": accept_ask_user_question,
+        "validate": validate_ask_user_question,
+        "coercions": (('questions_json', 'json text'),),
+        "optional": (),
+    },
+    {
+        "name": 'InvokeSkill',
+        "slow": True,
+        "descriptor": b'{"name":"InvokeSkill","title":"Invoke skill","description":"Invoke a skill by name for reusable workflows. A skill is a text with instructions for one kind of task, written by the user or by the project, with files beside it. When a task fits one of the skills below, call this before you begin and follow what it answers: the skill\'s text with your arguments put in, its directory, and the files there, which Bash reads. Calling it changes nothing by itself. skill_name \\"list\\" shows every skill with its whole description.","inputSchema":{"type":"object","properties":{"skill_name":{"type":"string","description":"The skill name to invoke, or list for all of them"},"arguments":{"type":"string","description":"Arguments to pass to the skill, separated by spaces; quotes keep words together"}},"required":["skill_name"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_invoke_skill,
+        "accept": accept_invoke_skill,
+        "validate": validate_invoke_skill,
+        "coercions": (),
+        "optional": ('arguments',),
     },
     {
         "name": 'BackgroundBash',
@@ -298,5 +481,5 @@ PROMPTS = ()
 RESOURCES = ()
 TEMPLATES = ()
 INSTRUCTIONS = 'Bash runs one command and waits for it; every call starts afresh in the project directory. What takes longer than its timeout, or should keep running (servers, watchers, long builds), belongs in BackgroundBash, which answers at once with a task id. ReadBgOutput gives what that task printed since the last read and whether it has ended; ListBgTasks shows all tasks; KillBgTask ends one with everything it started. A process that a Bash command leaves running becomes such a task by itself. Long output is cut in the middle and the file with all of it is named: search that file instead of running the command again. ReadImage shows an image file. Text files are read with Bash (cat, sed -n, grep).'
-DYNAMIC = ()
+DYNAMIC = ('describe', 'prompts', 'roots')
 METHODS = {}

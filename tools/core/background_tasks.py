@@ -33,7 +33,7 @@ from tools.core.command_slots import CommandSlots
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
     from typing import Any
 
     from scorpio.process import Command
@@ -132,15 +132,23 @@ class BackgroundTasks:
         return self._spare_files
 
     async def spawn(
-        self, command: str, *, cwd: str, log_path: str, status_path: str = "", survive: bool = False
+        self,
+        command: str,
+        *,
+        cwd: str,
+        log_path: str,
+        status_path: str = "",
+        survive: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> Command:
-        """Raises ToolFailure."""
+        """`variables` are added to its environment. Raises ToolFailure."""
         from scorpio import process
 
         environment = process.command_environment(os.environ)
         path = await process.login_path(environment)
         if path:
             environment["PATH"] = path
+        environment.update(variables or {})
         try:
             return await process.spawn(
                 command,

@@ -796,6 +796,8 @@ def test_the_tool_takes_what_the_seed_says() -> None:
 
 @pytest.mark.parametrize("case", json.loads((FOLDER / "cases.json").read_text()), ids=lambda case: case["title"])
 def test_the_documented_cases_hold(failure: Failure, case: dict[str, Any]) -> None:
+    if "before" in case:  # needs another tool: tests/toolsets/test_cases.py plays it
+        return
     text, expected = failure(case["arguments"]["file_path"]), case["result"]
     assert expected["is_error"]
     assert text == expected.get("text", text)
