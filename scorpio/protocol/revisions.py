@@ -5,6 +5,8 @@ Source: the revision's own specification, basic and server chapters.
 
 from __future__ import annotations
 
+from scorpio.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +57,7 @@ class Revision:
         elicitation: bool = True,
         elicitation_url: bool = True,
         enum_titles: str = "const",
-        resource_not_found: int = -32002,
+        resource_not_found: int = RESOURCE_NOT_FOUND,
         tool_keys: tuple[str, ...] = _DESCRIPTOR_KEYS_2025_11,
     ) -> None:
         self.name = name
@@ -112,7 +114,7 @@ V2025_06_18 = Revision(
     "2025-06-18", era=LEGACY, elicitation_url=False, enum_titles="enumNames", tool_keys=_DESCRIPTOR_KEYS_2025_06
 )
 V2025_11_25 = Revision("2025-11-25", era=LEGACY)
-V2026_07_28 = Revision("2026-07-28", era=MODERN, resource_not_found=-32602, tool_keys=_DESCRIPTOR_KEYS_2026)
+V2026_07_28 = Revision("2026-07-28", era=MODERN, resource_not_found=INVALID_PARAMS, tool_keys=_DESCRIPTOR_KEYS_2026)
 
 REVISIONS: Mapping[str, Revision] = {
     row.name: row for row in (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)
@@ -121,7 +123,6 @@ REVISIONS: Mapping[str, Revision] = {
 LATEST_LEGACY = V2025_11_25
 """Answered to an `initialize` that asks for what no session can have."""
 
-LATEST_MODERN = V2026_07_28
 
 NAMES_NEWEST_FIRST = tuple(sorted(REVISIONS, reverse=True))
 """The names are dates; this order is for people and is not compared with."""

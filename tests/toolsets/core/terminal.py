@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import fcntl
+import json
 import os
 import re
 import struct
@@ -14,7 +15,7 @@ import termios
 import threading
 import time
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +23,8 @@ from tests.links import executable_under_test, frozen_command, source_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.wire import Wire
 
 BOUND_S = 60.0
 
@@ -244,3 +247,14 @@ def command_of(kind: str) -> list[str]:
         if os.environ.get("SCORPIO_STRICT") == "1":
             raise
         pytest.skip(str(missing))
+
+
+def start_asking(wire: Wire, *questions: Any) -> int | str:
+    arguments = {"questions_json": json.dumps({"questions": questions})}
+    return wire.start("tools/call", {"name": "AskUserQuestion", "arguments": arguments})
+
+
+def said(wire: Wire, id_: int | str) -> Any:
+    result = wire.answer(id_)["result"]
+    text = result["content"][0]["text"]
+    return text if result["isError"] else json.loads(text)

@@ -12,13 +12,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scorpio.state.home import Home
 from tests.links import ROOT, ChildProcess
-from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of
+from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of, said, start_asking
 from tests.wire import Wire
 from tools.core.ask_user_question import dialogs
 from tools.core.ask_user_question.dialogs import Dialogs
@@ -101,17 +100,6 @@ def serve(tmux: Tmux, environ: dict[str, str], tmp_path: Path) -> Iterator[Serve
     for wire in wires:
         if not wire.closed:
             wire.close()
-
-
-def start_asking(wire: Wire, *questions: Any) -> int | str:
-    arguments = {"questions_json": json.dumps({"questions": questions})}
-    return wire.start("tools/call", {"name": "AskUserQuestion", "arguments": arguments})
-
-
-def said(wire: Wire, id_: int | str) -> Any:
-    result = wire.answer(id_)["result"]
-    text = result["content"][0]["text"]
-    return text if result["isError"] else json.loads(text)
 
 
 def is_gone(terminal: Terminal) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,13 +9,21 @@ import sys
 import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.links import ROOT, ChildProcess, source_command
 from tests.server_process import ended
-from tests.toolsets.core.terminal import CLIENT_ON_TERMINAL, DOWN, ENTER, ESCAPE, Terminal, command_of
+from tests.toolsets.core.terminal import (
+    CLIENT_ON_TERMINAL,
+    DOWN,
+    ENTER,
+    ESCAPE,
+    Terminal,
+    command_of,
+    said,
+    start_asking,
+)
 from tests.wire import Wire
 
 PORT = {"question": "Which port?", "options": [{"label": "80", "description": "HTTP"}, "8080"]}
@@ -51,17 +58,6 @@ def serve(terminal: Terminal, environ: dict[str, str], tmp_path: Path) -> Iterat
     for wire in wires:
         if not wire.closed:
             wire.close()
-
-
-def start_asking(wire: Wire, *questions: Any) -> int | str:
-    arguments = {"questions_json": json.dumps({"questions": questions})}
-    return wire.start("tools/call", {"name": "AskUserQuestion", "arguments": arguments})
-
-
-def said(wire: Wire, id_: int | str) -> Any:
-    result = wire.answer(id_)["result"]
-    text = result["content"][0]["text"]
-    return text if result["isError"] else json.loads(text)
 
 
 def children(pid: int) -> list[int]:
