@@ -41,6 +41,11 @@ def _program(name: str) -> Callable[[], bool]:
     return lambda: shutil.which(name) is not None
 
 
+def _prosody() -> bool:
+    """In sbin, which is on root's PATH only."""
+    return shutil.which("prosody", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin") is not None
+
+
 def _compiles_with_zlib() -> bool:
     """A whole program, because libc6-dev and zlib1g-dev hold the files that only linking asks for."""
     SCRATCH.mkdir(exist_ok=True)
@@ -90,7 +95,11 @@ BUILD_NEEDS = (
 
 TEST_NEEDS = (
     Need("git", "tests/tidy lists the tracked files, and Bash's tests use it", ("git",), _program("git")),
-    Need("npm", "installs the MCP Inspector, a client of another maker", ("npm",), _program("npm")),
+    Need("npm", "installs the clients of other makers: Inspector, conformance suite", ("npm",), _program("npm")),
+    Need("tmux", "AskUserQuestion opens its dialog in a popup", ("tmux",), _program("tmux")),
+    Need("bubblewrap", "PlanMode's sandbox where the kernel has no Landlock", ("bubblewrap",), _program("bwrap")),
+    Need("chromium", "ReadDocs renders pages, and the inspector page runs in it", ("chromium",), _program("chromium")),
+    Need("prosody", "the XMPP server that the xmpp toolset is tested with", ("prosody",), _prosody),
 )
 
 
