@@ -75,14 +75,28 @@ def _call(
     if faults:
         failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
         return shape(server, peer, entry, failure, meta.revision)
-    if not entry.slow:
-        if "requestState" in request.params:
-            calls.earlier_answers(server, request, meta, peer)
-        try:
-            result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
-        except ToolFailure as failed:
-            result = text(str(failed), is_error=True)
-        return shape(server, peer, entry, result, meta.revision)
+    if entry.slow:
+        _start(server, request, meta, peer, entry, arguments, shape)
+        return None
+    if "requestState" in request.params:
+        calls.earlier_answers(server, request, meta, peer)
+    try:
+        result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
+    except ToolFailure as failed:
+        result = text(str(failed), is_error=True)
+    return shape(server, peer, entry, result, meta.revision)
+
+
+def _start(
+    server: Server,
+    request: Request,
+    meta: RequestMeta,
+    peer: Peer,
+    entry: ToolEntry,
+    arguments: dict[str, Any],
+    shape: Shape,
+) -> None:
+    """Apart from `_call`: what a closure holds, an instant call would pay for."""
 
     async def work(call: Call[Any]) -> calls.Encode:
         try:
@@ -92,7 +106,6 @@ def _call(
         return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
-    return None
 
 
 def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:

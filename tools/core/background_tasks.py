@@ -46,6 +46,9 @@ STDIO_OWNER = "stdio"
 SERVER_END_S = 2.0
 """What the end of a server takes at most, and so the time from the first command's end to its own."""
 
+ADOPT_EVERY_S = 1.0
+"""How often a list of tasks looks for those of dead servers: a look is a directory read, half of what a list costs."""
+
 CLEAN_EVERY_S = 600.0
 IDS_TOLD_MAX = 20
 NO_DESCRIPTORS_ERRORS = (errno.EMFILE, errno.ENFILE)
@@ -64,14 +67,18 @@ class BackgroundTasks:
         self._spare_files: BackgroundFiles | None = None
         self._tasks: dict[int, Task] = {}
         self._adopting = _thread.allocate_lock()
+        self._adopted_s = -ADOPT_EVERY_S
         self._jobs: set[asyncio.Future[Any]] = set()
         self._cleaned_s = -CLEAN_EVERY_S
 
     # -- what an owner sees
 
     def visible(self, owner: str) -> list[Task]:
-        """The owner's tasks by id, those of dead servers among them. Instant."""
-        self._adopt(owner)
+        """The owner's tasks by id, those of dead servers among them a second after the death. Instant."""
+        now_s = time.monotonic()
+        if now_s - self._adopted_s >= ADOPT_EVERY_S:
+            self._adopted_s = now_s
+            self._adopt(owner)
         tasks = [task for _, task in sorted(self._tasks.items()) if task.record.owner == owner]
         for task in tasks:
             self._look_after(task)
