@@ -75,9 +75,7 @@ class BackgroundTasks:
 
     def visible(self, owner: str) -> list[Task]:
         """The owner's tasks by id, those of dead servers among them a second after the death. Instant."""
-        now_s = time.monotonic()
-        if now_s - self._adopted_s >= ADOPT_EVERY_S:
-            self._adopted_s = now_s
+        if time.monotonic() - self._adopted_s >= ADOPT_EVERY_S:
             self._adopt(owner)
         tasks = [task for _, task in sorted(self._tasks.items()) if task.record.owner == owner]
         for task in tasks:
@@ -104,6 +102,7 @@ class BackgroundTasks:
         if owner != STDIO_OWNER:
             return  # to whom of many HTTP clients a dead server's tasks would belong, nobody can say
         with self._adopting:
+            self._adopted_s = time.monotonic()
             for found in self._files.adopt():
                 self._tasks.setdefault(found.task_id, _adopted_task(found, owner))
 
