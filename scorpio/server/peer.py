@@ -90,14 +90,14 @@ class Peer:
         self,
         write: Callable[[bytes], None],
         owner: str,
-        offer: Callable[[bytes], None] | None = None,
+        offer: Callable[[bytes], object] | None = None,
         *,
         local: bool = False,
     ) -> None:
         self.write = write
         """Sends whole lines, from any thread, in order."""
-        self.offer = offer or write
-        """As `write`, for what may be lost: dropped where a client that does not read has too much queued already."""
+        self.offer: Callable[[bytes], object] = offer or write
+        """As `write`, for what may be lost: dropped, and False, where a client that does not read has much queued."""
         self.owner = owner
         """Whose tasks and callbacks this client sees."""
         self.local = local
@@ -123,9 +123,9 @@ class Peer:
     def notify(self, method: str, params: bytes) -> None:
         self.write(encode_notification(method, params))
 
-    def hint(self, method: str, params: bytes) -> None:
-        """A notification of passing interest: progress, a log message."""
-        self.offer(encode_notification(method, params))
+    def hint(self, method: str, params: bytes) -> object:
+        """A notification of passing interest: progress, a log message. False where it was dropped."""
+        return self.offer(encode_notification(method, params))
 
     def request(self, method: str, params: bytes, answered: Callable[[Response | None], None]) -> RequestId:
         """Send a request of ours; `answered` is called once, on the thread that reads."""
