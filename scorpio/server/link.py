@@ -29,7 +29,8 @@ class Link(StateLink):
 
     def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
-        return any([peer.hint(method, line) is not False for peer in self._with_session(owner)])
+        took = [peer.hint(method, line) is not False for peer in self._with_session(owner)]
+        return any(took)
 
     def can_notify(self, owner: str) -> bool:
         return bool(self._with_session(owner))

@@ -196,6 +196,7 @@ class BackgroundTasks:
             raise
         else:
             self._ended(task, task.command)
+        task.keep_end()  # where there is one, the answer says it
         self.clean_soon()
         return task
 

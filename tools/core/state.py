@@ -129,10 +129,13 @@ class CoreState:
         return False
 
     def end_shown(self, task: Task) -> None:
-        """An answer says how a background task ended."""
-        task.end_told = True
-        if self._delivery is not None:
-            self._delivery.end_shown(task.id)
+        """An answer says how a background task ended: from then on that is how it did."""
+        if not task.end_told:
+            task.end_told = True
+            if task.command is not None:
+                task.keep_end()
+            if self._delivery is not None:
+                self._delivery.end_shown(task.id)
 
     def connect(self, link: StateLink) -> None:
         self._link = link

@@ -21,7 +21,7 @@ import pytest
 from scorpio.limits import TIDINGS_WAITING_MAX
 from scorpio.state.database import Database
 from scorpio.state.home import Home
-from tests.links import ROOT, ChildProcess, InProcess, clean_environment, source_command
+from tests.links import ROOT, ChildProcess, InProcess, clean_environment
 from tests.process.commands import wait_until
 from tests.wire import LEGACY, MODERN, Wire
 from tools.core.callback import FOR_EVER, Callback
@@ -77,13 +77,14 @@ def home(environ: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def open_server(tmp_path: Path, environ: dict[str, str]) -> Iterator[Callable[..., Wire]]:
+def open_server(
+    tmp_path: Path, environ: dict[str, str], command: Callable[..., list[str]]
+) -> Iterator[Callable[..., Wire]]:
     """Opens servers of one home and project: `open_server()`; what is open at the end is closed and judged."""
     opened: list[Wire] = []
 
     def make(revision: str = MODERN, *, check: bool = True, **variables: str) -> Wire:
-        command = source_command(("core",))
-        link = ChildProcess(command, {**environ, **variables}, tmp_path / f"stderr-{len(opened)}", ROOT)
+        link = ChildProcess(command("core"), {**environ, **variables}, tmp_path / f"stderr-{len(opened)}", ROOT)
         opened.append(Wire(link, revision, check=check))
         opened[-1].open()
         return opened[-1]
@@ -104,14 +105,17 @@ def kill(wire: Wire) -> None:
 
 
 @pytest.fixture
-def wait_command(environ: dict[str, str]) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def wait_command(
+    environ: dict[str, str], command: Callable[..., list[str]]
+) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """`scorpio wait` in a terminal of its own: `wait_command("--timeout", "5")`."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "scorpio", "wait", *arguments]
+        serve = command()
+        words = [*serve[: serve.index("serve")], "wait", *arguments]
         pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": ROOT, **options}
-        started.append(subprocess.Popen(command, env=environ, text=True, **pipes))
+        started.append(subprocess.Popen(words, env=environ, text=True, **pipes))
         return started[-1]
 
     yield start
@@ -382,6 +386,7 @@ def test_wait_ends_quietly_when_it_is_interrupted(wait_command: Callable[..., su
 
 
 @pytest.mark.requirement("wait:ends")
+@pytest.mark.builds("source")
 @pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "inf", ""])
 def test_wait_refuses_a_timeout_that_is_none(wait_command: Callable[..., subprocess.Popen[str]], seconds: str) -> None:
     waiter = wait_command("--timeout", seconds)
@@ -553,7 +558,7 @@ def test_many_takers_at_once_tell_everything_once_and_nothing_twice(
     told: list[str] = []
     for number, taker in enumerate(takers):
         assert taker.stdout is not None
-        told.append(taker.stdout.readline().strip())
+        told += taker.stdout.readline().splitlines()  # none: the others were quicker
         if number < killed:
             os.kill(taker.pid, signal.SIGKILL)
     for taker in takers:
