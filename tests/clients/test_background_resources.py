@@ -15,6 +15,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.links import ROOT
+from tests.process.commands import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,8 +71,7 @@ def test_the_official_client_follows_a_task_and_is_told_its_end_and_a_callback_o
                 await follow_to_the_end(client)
                 once = {"action": "set", "message": "look", "delay_seconds": 1, "repeat_count": 1}
                 told = texts(await client.call_tool("SetCallback", once))
-                while not fired(Path(environ["SCORPIO_HOME"])):
-                    await anyio.sleep(0.02)
+                assert await asyncio.to_thread(wait_until, lambda: fired(Path(environ["SCORPIO_HOME"])))
                 told += texts(await client.call_tool("SetCallback", {"action": "list"}))
                 assert sum("[task 1: exited with code 3 after " in text for text in told) == 1
                 assert sum("[callback 0 fired" in text for text in told) == 1

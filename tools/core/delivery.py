@@ -158,9 +158,12 @@ class Delivery:
         due_s = self._opened_callbacks.next_due_s() if self._opened_callbacks is not None else None
         if due_s is not None:
             wanted.append(min(due_s - now_s(), CALLBACK_LOOK_S))
-        if self._settings.callback_channel and any(map(self._link.can_notify, self._waiting)):
+        if any(map(self._by_channel, tuple(self._waiting))):
             wanted.append(max(self._push_again_s - at_s, CALLBACK_IDLE_S))
         return min(wanted, default=None)
+
+    def _by_channel(self, owner: str) -> bool:
+        return self._settings.callback_channel and self._link.can_notify(owner)
 
     def _idle(self, owner: str) -> bool:
         return self._link.idle_s(owner) >= CALLBACK_IDLE_S
@@ -205,17 +208,18 @@ class Delivery:
             if not self._idle(owner) or self._state.callbacks_held(owner):
                 callbacks.put_off(callback, at_s)
                 continue
-            told = self._settings.callback_channel and self._link.can_notify(owner)
+            # What waits already goes first, and is bounded.
+            told = self._by_channel(owner) and owner not in self._waiting
             tiding = callbacks.fire(callback, at_s, told=told)
             if tiding is not None and not (told and self._pushed(owner, [tiding])):
                 self._tell_soon(owner)
 
     def _push(self) -> None:
         """What waits already, through the channel: ends of tasks, and what an earlier server could not tell."""
-        if not self._settings.callback_channel or time.monotonic() < self._push_again_s:
+        if time.monotonic() < self._push_again_s:
             return
         for owner in tuple(self._waiting):
-            if self._link.can_notify(owner) and self._idle(owner) and not self._pushed(owner, self._taken(owner)):
+            if self._by_channel(owner) and self._idle(owner) and not self._pushed(owner, self._taken(owner)):
                 self._push_again_s = time.monotonic() + CALLBACK_LOOK_S
                 self._tell_soon(owner)
 

@@ -61,7 +61,10 @@ class Presence:
         """Who watches the directory looks: there is something new."""
         with self._lock:
             if self._file >= 0:
-                os.utime(self._file)
+                try:
+                    os.utime(self._file)
+                except OSError:  # read-only since: they look by themselves too, only later
+                    pass
 
     def others(self) -> tuple[list[str], list[str]]:
         """Names of the other servers of this state directory: (those that are dead, those that live)."""

@@ -32,14 +32,15 @@ class Ticker:
     def wake(self, after_s: float = 0.0) -> None:
         """Call every part now; where the thread does not run yet, in `after_s` seconds."""
         with self._lock:
-            if self._closing:
-                return
-            if self._wake < 0:
-                self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
             if self._running:
                 os.eventfd_write(self._wake, 1)
-            else:
-                _thread.start_new_thread(self._run, (after_s,))
+            elif not self._closing:
+                try:
+                    if self._wake < 0:
+                        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+                    _thread.start_new_thread(self._run, (after_s,))
+                except (OSError, RuntimeError):  # no descriptors or threads are left: whoever wakes next tries again
+                    return
                 self._running = True
 
     def watch(self, file: int, ready: Callable[[], None]) -> None:

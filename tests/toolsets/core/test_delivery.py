@@ -30,6 +30,7 @@ from tools.core.delivery import CHANNEL_METHOD
 from tools.core.migrations import MIGRATIONS
 from tools.core.state import CoreState
 from tools.core.told_text import told_text
+from tools.core.waiting import NOTHING_SCHEDULED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,7 +170,12 @@ def test_nothing_fires_while_a_call_runs_nor_right_after_it(connect: Connect, ho
 @pytest.mark.transports("in-process")
 def test_nothing_fires_while_callbacks_are_held(connect: Connect, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(CoreState, "callbacks_held", lambda state, owner: not asked.append(owner) and len(asked) < 3)
+
+    def held(state: CoreState, owner: str) -> bool:
+        asked.append(owner)
+        return len(asked) < 3
+
+    monkeypatch.setattr(CoreState, "callbacks_held", held)
     wire = connect("core")
     set_callback(wire)
     assert wait_until(lambda: len(asked) == 2)
@@ -233,7 +239,7 @@ def test_a_client_that_opted_in_is_told_through_its_channel_and_nowhere_else(
     assert re.fullmatch(r"\[task 1: exited with code 0 after \ds\] sleep 0.4", told["content"])
     assert waiting(home) == []
     assert len(wire.call("SetCallback", {"action": "list"})["content"]) == 1
-    assert sum(message.get("method") == CHANNEL_METHOD for message in wire.received) == 2
+    assert sum(isinstance(one, dict) and one.get("method") == CHANNEL_METHOD for one in wire.received) == 2
 
 
 @pytest.mark.requirement("callback:channel")
@@ -254,6 +260,22 @@ def test_a_client_without_a_session_is_told_with_the_next_result(
     set_callback(wire)
     assert wait_until(lambda: waiting(home))
     assert blocks(wire)[1].startswith(FIRED)
+
+
+@pytest.mark.requirement("callback:bounded")
+@pytest.mark.revisions(LATEST_LEGACY)
+@pytest.mark.transports("in-process")
+def test_what_a_client_that_does_not_read_could_not_take_is_told_with_the_next_result(
+    connect: Connect, home: Path, environ: dict[str, str]
+) -> None:
+    environ["CALLBACK_CHANNEL"] = "true"
+    wire = connect("core")
+    assert isinstance(wire.link, InProcess)
+    wire.link.peer.offer = lambda data: False  # as a transport does whose queue is full
+    set_callback(wire, repeat_count=2)
+    assert wait_until(lambda: waiting(home) == ["look", "look"])
+    assert re.fullmatch(r"\[callback 0 fired 2 times.*\] look", blocks(wire)[1])
+    assert len(blocks(wire)) == 1
 
 
 # -- restarts
@@ -368,8 +390,7 @@ def test_wait_gives_up_in_time_and_creates_nothing(
     out, err = waiter.communicate(timeout=60)
     assert (out, waiter.returncode) == ("", 1)
     assert err.splitlines() == [
-        "scorpio wait: No callback is scheduled in this project now. Waiting for one, or for the end of a background "
-        "task.",
+        f"scorpio wait: {NOTHING_SCHEDULED}",
         "scorpio wait: Nothing was to be told within 0.3 s.",
     ]
     assert not home.exists()
