@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import time
 
 from scorpio.protocol.messages import encode_notification, encode_request
 from scorpio.protocol.meta import RequestMeta, progress_token
@@ -112,7 +113,7 @@ class Peer:
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
         """Requests of ours without an answer yet; the callback gets None when the client is gone."""
         self.last_call_s = 0.0
-        """When the last tool call ended, on the monotonic clock."""
+        """When the last tool call ended, or a call of the slow lane, on the monotonic clock."""
         self.on_idle: Callable[[], None] | None = None
         """Called when the last call in progress has been answered."""
         self.ended = False
@@ -149,6 +150,7 @@ class Peer:
             if found is None or (call is not None and found is not call):
                 return None
             del self.running[id_]
+            self.last_call_s = time.monotonic()
             return found
 
     def busy(self) -> bool:

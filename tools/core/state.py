@@ -158,6 +158,8 @@ class CoreState:
         return self._delivery.after_result(owner) if self._delivery is not None else []
 
     def resources(self, owner: str) -> list[dict[str, Any]]:
+        if self._background_tasks is None and not os.path.isdir(self._home.path("tasks")):
+            return []
         from tools.core.background_output.listing import task_resources
 
         return task_resources(self.background_tasks, owner)

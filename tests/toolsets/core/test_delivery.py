@@ -165,6 +165,22 @@ def test_nothing_fires_while_a_call_runs_nor_right_after_it(connect: Connect, ho
     assert len(blocks(wire)) == 2
 
 
+@pytest.mark.requirement("callback:idle")
+@pytest.mark.revisions(MODERN)
+@pytest.mark.transports("in-process")
+def test_a_call_that_was_cancelled_was_a_call(connect: Connect) -> None:
+    wire = connect("core", "conformance")
+    assert isinstance(wire.link, InProcess)
+    link, connected_s = wire.link.server.link, time.monotonic()
+    assert link.idle_s("in-process") > connected_s - 1  # none yet, so since ever
+    id_ = wire.start("tools/call", {"name": SLOW, "arguments": {"ms": 60_000}})
+    wire.settle()
+    assert link.idle_s("in-process") == 0.0
+    wire.cancel(id_)
+    wire.settle()
+    assert 0.0 < link.idle_s("in-process") <= time.monotonic() - connected_s
+
+
 @pytest.mark.requirement("callback:plan-mode")
 @pytest.mark.revisions(MODERN)
 @pytest.mark.transports("in-process")
