@@ -24,10 +24,10 @@ DEFAULT_TOOLSETS = ("core",)
 def settings_and_home() -> tuple[Settings, Home]:
     environ = os.environ
     root = home_path(environ)
-    return load(environ, root, _project()), Home(root)
+    return load(environ, root, project()), Home(root)
 
 
-def _project() -> str | None:
+def project() -> str | None:
     try:
         return project_of(os.environ.get("SCORPIO_CWD") or os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     except OSError:  # the directory was removed

@@ -264,3 +264,44 @@ DIALOG_CLOSE_MS_MAX = 1000
 
 DIALOG_DEAF_MS = 400
 """Keys that arrive this soon after a dialog appears were meant for what was there before."""
+
+# -- callbacks
+
+CALLBACK_SLOTS_MAX = 8
+"""Callbacks of one owner at a time. From scorpiox."""
+
+CALLBACK_MESSAGE_CHARS_MAX = 2048
+"""Longest message of a callback: it is told again with each fire. From scorpiox."""
+
+CALLBACK_DELAY_S_MAX = 3600
+"""Longest delay of a callback, from the seed."""
+
+CALLBACK_REPEATS_DEFAULT = 20
+"""From scorpiox: one that was forgotten ends by itself."""
+
+CALLBACK_REPEATS_MAX = 1_000_000
+"""Most fires that are counted, eleven days at one a second; who wants more wants them for ever (-1)."""
+
+CALLBACK_IDLE_S = 0.5
+"""No call for this long is idle: a model that works calls again sooner."""
+
+CALLBACK_LATE_S = 10.0
+"""A fire later than this says so: the machine slept, or no server ran."""
+
+CALLBACK_LOOK_S = 5.0
+"""Longest sleep while a callback waits: the kernel's timeouts stand still while the machine sleeps."""
+
+TIDINGS_WAITING_MAX = 20
+"""Fires of one owner's callbacks that wait to be told; a further one is counted with an earlier one of its callback."""
+
+TIDINGS_KEPT_DAYS = 7
+"""As long as finished tasks: what was not told by then, and callbacks that no server came to claim, are dropped."""
+
+TOLD_BUSY_S = 0.1
+"""How long an answer waits for the database before it goes out without what else was to be told; the next takes it."""
+
+TASK_OUTPUT_CHARS_MAX = 256 * 1024
+"""Of a background task's log as a resource: a client shows it or hands it to a model, and neither takes megabytes."""
+
+TASK_OUTPUT_UPDATES_S = 2.0
+"""Between two announcements that a running task has printed something."""

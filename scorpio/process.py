@@ -70,6 +70,7 @@ class Command:
         "_terminated",
         "_unsent",
         "control",
+        "ends_with_server",
         "exit",
         "gone",
         "loop",
@@ -94,6 +95,8 @@ class Command:
         """True once no process of the command is left (the supervisor saw ECHILD)."""
         self.output_ended = False
         """True once the log passed its bound, which ends the command and all that it left behind."""
+        self.ends_with_server = False
+        """True once `end_all` ends it, whatever it makes of that itself."""
         self._job = job
         self._unsent = unsent
         self.loop = asyncio.get_running_loop()
@@ -332,6 +335,7 @@ def end_all(grace_ms: int) -> None:
         _live.supervisors.drop_spare()
     ending = [command for command in list(_live.commands) if not command.survive]
     for command in ending:
+        command.ends_with_server = True
         command.ask_to_terminate(grace_ms)
     while ending and (left_ms := (deadline - time.monotonic()) * 1000) > 0:
         with _live.lock:

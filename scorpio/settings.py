@@ -112,6 +112,8 @@ KEYS = (
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
+    Key("CALLBACK_CHANNEL", _boolean, False, _only_off),
+    Key("PIGGYBACK", _boolean, True, _anything),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -132,6 +134,10 @@ class Settings:
     skill_exec: bool
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
+    callback_channel: bool
+    """The client takes callbacks as `notifications/claude/channel`."""
+    piggyback: bool
+    """What waits to be told is added to the next tool's result."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

@@ -93,7 +93,15 @@ class StateLink:
         raise NotImplementedError
 
     def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
-        """Send a notification to `owner`'s clients; False when there is none."""
+        """Send a notification that nobody asked for to `owner`'s clients; False when none takes it."""
+        raise NotImplementedError
+
+    def can_notify(self, owner: str) -> bool:
+        """True while `owner` has a client with a session. Modern ones hear only what they listen for."""
+        raise NotImplementedError
+
+    def owners(self) -> set[str]:
+        """Those who have a client now."""
         raise NotImplementedError
 
     def warn(self, text: str) -> None:

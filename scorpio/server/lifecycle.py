@@ -27,6 +27,9 @@ DISCOVER_TTL_MS = 3_600_000
 
 EMPTY_RESULT = b"{}"
 
+CHANNEL = "claude/channel"
+"""Source: Claude Code, channels reference: its presence makes the client listen, where its user lets it."""
+
 
 def initialize(server: Server, request: Request, meta: RequestMeta | None, peer: Peer) -> bytes:
     params = request.params
@@ -46,7 +49,7 @@ def initialize(server: Server, request: Request, meta: RequestMeta | None, peer:
         peer.session.agree(revision, capabilities, info)
     result: dict[str, Any] = {
         "protocolVersion": revision.name,
-        "capabilities": server_capabilities(revision),
+        "capabilities": server_capabilities(revision) | _experimental(server),
         "serverInfo": server.info if revision.titles else {k: v for k, v in server.info.items() if k != "title"},
     }
     if server.features.instructions:
@@ -65,6 +68,11 @@ def server_capabilities(revision: Revision) -> dict[str, Any]:
     if revision.completions:
         capabilities["completions"] = {}
     return capabilities
+
+
+def _experimental(server: Server) -> dict[str, Any]:
+    """Legacy era: what is not MCP's own. A client that reads it may take notifications as messages to its model."""
+    return {"experimental": {CHANNEL: {}}} if server.settings.callback_channel else {}
 
 
 def discover(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from scorpio.server.peer import Peer
     from scorpio.server.server import Server
 
 
@@ -28,16 +29,23 @@ class Link(StateLink):
 
     def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
-        reached = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
-        for peer in reached:
-            peer.notify(method, line)
-        return bool(reached)
+        took = [peer.hint(method, line) is not False for peer in self._with_session(owner)]
+        return any(took)
+
+    def can_notify(self, owner: str) -> bool:
+        return bool(self._with_session(owner))
+
+    def _with_session(self, owner: str) -> list[Peer]:
+        return [peer for peer in tuple(self._server.peers) if peer.owner == owner and peer.session is not None]
+
+    def owners(self) -> set[str]:
+        return {peer.owner for peer in tuple(self._server.peers)}
 
     def warn(self, text: str) -> None:
         self._server.log.warning(text)
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
-        if any(peer.running for peer in peers):
+        if any(peer.busy() for peer in peers):
             return 0.0
         return time.monotonic() - max((peer.last_call_s for peer in peers), default=0.0)

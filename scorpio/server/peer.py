@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import time
 
 from scorpio.protocol.messages import encode_notification, encode_request
 from scorpio.protocol.meta import RequestMeta, progress_token
@@ -90,14 +91,14 @@ class Peer:
         self,
         write: Callable[[bytes], None],
         owner: str,
-        offer: Callable[[bytes], None] | None = None,
+        offer: Callable[[bytes], object] | None = None,
         *,
         local: bool = False,
     ) -> None:
         self.write = write
         """Sends whole lines, from any thread, in order."""
-        self.offer = offer or write
-        """As `write`, for what may be lost: dropped where a client that does not read has too much queued already."""
+        self.offer: Callable[[bytes], object] = offer or write
+        """As `write`, for what may be lost: dropped, and False, where a client that does not read has much queued."""
         self.owner = owner
         """Whose tasks and callbacks this client sees."""
         self.local = local
@@ -112,7 +113,7 @@ class Peer:
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
         """Requests of ours without an answer yet; the callback gets None when the client is gone."""
         self.last_call_s = 0.0
-        """When the last tool call ended, on the monotonic clock."""
+        """When the last tool call ended, or a call of the slow lane, on the monotonic clock."""
         self.on_idle: Callable[[], None] | None = None
         """Called when the last call in progress has been answered."""
         self.ended = False
@@ -123,9 +124,9 @@ class Peer:
     def notify(self, method: str, params: bytes) -> None:
         self.write(encode_notification(method, params))
 
-    def hint(self, method: str, params: bytes) -> None:
-        """A notification of passing interest: progress, a log message."""
-        self.offer(encode_notification(method, params))
+    def hint(self, method: str, params: bytes) -> object:
+        """A notification of passing interest: progress, a log message. False where it was dropped."""
+        return self.offer(encode_notification(method, params))
 
     def request(self, method: str, params: bytes, answered: Callable[[Response | None], None]) -> RequestId:
         """Send a request of ours; `answered` is called once, on the thread that reads."""
@@ -149,6 +150,7 @@ class Peer:
             if found is None or (call is not None and found is not call):
                 return None
             del self.running[id_]
+            self.last_call_s = time.monotonic()
             return found
 
     def busy(self) -> bool:

@@ -98,6 +98,7 @@ def subscribe(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     if len(subscriptions) >= SUBSCRIPTIONS_MAX and uri not in subscriptions:
         raise ProtocolError(INVALID_PARAMS, f"More than {SUBSCRIPTIONS_MAX} subscriptions. Unsubscribe some first.")
     subscriptions.add(uri)
+    server.subscribed([uri], peer.owner)
     return EMPTY_RESULT
 
 

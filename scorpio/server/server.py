@@ -30,7 +30,7 @@ from scorpio.server.request_state import Seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from scorpio.log import Log
@@ -229,6 +229,12 @@ class Server:
     def state(self, toolset: Toolset) -> Any:
         """The toolset's state, opened and connected at first use."""
         return toolset.state(self.home, self.settings, self.link)
+
+    def subscribed(self, uris: Iterable[str], owner: str) -> None:
+        """Tell the states that watch what somebody wants to hear of, and only that."""
+        for toolset in self.features.dynamic("subscribed"):
+            for uri in uris:
+                self.state(toolset).subscribed(uri, owner)
 
     # -- life
 

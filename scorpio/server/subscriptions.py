@@ -34,6 +34,7 @@ def listen(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> N
     honoured = _honoured(wanted)
     peer.listens[request.id] = honoured
     _send(server, peer, request.id, "notifications/subscriptions/acknowledged", {"notifications": honoured})
+    server.subscribed(honoured.get("resourceSubscriptions", ()), peer.owner)
 
 
 def _honoured(wanted: dict[str, Any]) -> dict[str, Any]:

@@ -103,15 +103,15 @@ class Database:
         """
         return self._run(work, writes=False)
 
-    def write(self, work: Work[Result]) -> Result:
+    def write(self, work: Work[Result], busy_s: float = DATABASE_BUSY_S) -> Result:
         """What `work` returns, once all it wrote is committed; an exception of `work` undoes all of it.
 
-        As for `read`. A writer waits for another at most DATABASE_BUSY_S.
+        As for `read`. A writer waits for another at most `busy_s`.
         """
-        if not self._writing.acquire(timeout=DATABASE_BUSY_S):  # the threads of one process queue here, not at the file
+        if not self._writing.acquire(timeout=busy_s):  # the threads of one process queue here, not at the file
             raise self._error(_REASONS[sqlite3.SQLITE_LOCKED], writes=True)
         try:
-            return self._run(work, writes=True)
+            return self._run(work, writes=True, busy_s=busy_s)
         finally:
             self._writing.release()
 
@@ -133,14 +133,14 @@ class Database:
 
     # -- one transaction
 
-    def _run(self, work: Work[Result], *, writes: bool) -> Result:
+    def _run(self, work: Work[Result], *, writes: bool, busy_s: float = DATABASE_BUSY_S) -> Result:
         for _ in range(ATTEMPTS):
             if not writes and not self._has_content():
                 return self._of_nothing(work)
             opened = self._opened()
             with opened.in_use:
                 try:
-                    return self._attempt(opened, work, writes=writes)
+                    return self._attempt(opened, work, busy_s, writes=writes)
                 except _Damaged as damage:
                     opened.close()
                     self._set_aside(opened.file_id, str(damage))
@@ -160,7 +160,7 @@ class Database:
                         opened.close()
         raise self._error("it is damaged again as soon as it is made anew. Look at its disk.", writes=writes)
 
-    def _attempt(self, opened: _Opened, work: Work[Result], *, writes: bool) -> Result:
+    def _attempt(self, opened: _Opened, work: Work[Result], busy_s: float, *, writes: bool) -> Result:
         """With the directory locked: the file this thread has open stays the one at its path until the commit."""
         if self._closed:
             raise self._error("the server is ending. Call again when it is back.", writes=writes)
@@ -174,13 +174,15 @@ class Database:
             if opened.connection is None:
                 self._open(opened, writes=writes)
             assert opened.connection is not None
-            return self._transaction(opened.connection, work, writes=writes)
+            return self._transaction(opened.connection, work, busy_s, writes=writes)
         finally:
             os.close(directory)
 
-    def _transaction(self, connection: sqlite3.Connection, work: Work[Result], *, writes: bool) -> Result:
+    def _transaction(
+        self, connection: sqlite3.Connection, work: Work[Result], busy_s: float = DATABASE_BUSY_S, *, writes: bool
+    ) -> Result:
         if writes:
-            _begin_writing(connection)
+            _begin_writing(connection, busy_s)
         else:
             connection.execute("BEGIN")
         try:
@@ -319,9 +321,9 @@ class Database:
                 )
 
 
-def _begin_writing(connection: sqlite3.Connection) -> None:
+def _begin_writing(connection: sqlite3.Connection, busy_s: float) -> None:
     connection.execute("PRAGMA busy_timeout=0")
-    end_s = time.monotonic() + DATABASE_BUSY_S
+    end_s = time.monotonic() + busy_s
     try:
         while True:
             try:
@@ -333,7 +335,7 @@ def _begin_writing(connection: sqlite3.Connection) -> None:
             else:
                 return
     finally:
-        connection.execute(f"PRAGMA busy_timeout={int(DATABASE_BUSY_S * 1000)}")
+        connection.execute(f"PRAGMA busy_timeout={int(busy_s * 1000)}")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -78,10 +78,12 @@ class Output:
                     self._flushing = True
                     _thread.start_new_thread(self._flush, ())
 
-    def offer(self, data: bytes) -> None:
-        """Write, unless the client does not read."""
-        if self.queued_bytes < QUEUED_BYTES_MAX:
-            self.write(data)
+    def offer(self, data: bytes) -> bool:
+        """Write, unless the client does not read: False."""
+        if self.queued_bytes >= QUEUED_BYTES_MAX:
+            return False
+        self.write(data)
+        return True
 
     def wait_below(self, bound_bytes: int, end_s: float | None = None, stall_s: float = 0.0) -> bool:
         """Wait until less than `bound_bytes` is queued or the client is gone; False when that takes too long.

@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     class KillBgTaskArguments(TypedDict):
         task_id: int
 
+    class SetCallbackArguments(TypedDict):
+        action: str
+        message: NotRequired[str]
+        delay_seconds: NotRequired[int]
+        repeat_count: NotRequired[int]
+        callback_id: NotRequired[int]
+
 
 def accept_bash(arguments: dict[str, Any]) -> bool:
     value = arguments.get('command', ABSENT)
@@ -325,6 +332,65 @@ def validate_kill_bg_task(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def accept_set_callback(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('action', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('message', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    value = arguments.get('delay_seconds', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('repeat_count', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    value = arguments.get('callback_id', ABSENT)
+    if value is not ABSENT and not (type(value) is int):
+        return False
+    return True
+
+
+def validate_set_callback(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['action']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'action' in data_keys:
+            data_keys.remove('action')
+            data__action = data['action']
+            if not isinstance(data__action, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.action must be string', value=data__action, name='' + (name_prefix or 'data') + '.action', rule='type'))
+        if 'message' in data_keys:
+            data_keys.remove('message')
+            data__message = data['message']
+            if not isinstance(data__message, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.message must be string', value=data__message, name='' + (name_prefix or 'data') + '.message', rule='type'))
+        if 'delay_seconds' in data_keys:
+            data_keys.remove('delay_seconds')
+            data__delayseconds = data['delay_seconds']
+            if not isinstance(data__delayseconds, int) and (not (isinstance(data__delayseconds, float) and data__delayseconds.is_integer())) or isinstance(data__delayseconds, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.delay_seconds must be integer', value=data__delayseconds, name='' + (name_prefix or 'data') + '.delay_seconds', rule='type'))
+        if 'repeat_count' in data_keys:
+            data_keys.remove('repeat_count')
+            data__repeatcount = data['repeat_count']
+            if not isinstance(data__repeatcount, int) and (not (isinstance(data__repeatcount, float) and data__repeatcount.is_integer())) or isinstance(data__repeatcount, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.repeat_count must be integer', value=data__repeatcount, name='' + (name_prefix or 'data') + '.repeat_count', rule='type'))
+        if 'callback_id' in data_keys:
+            data_keys.remove('callback_id')
+            data__callbackid = data['callback_id']
+            if not isinstance(data__callbackid, int) and (not (isinstance(data__callbackid, float) and data__callbackid.is_integer())) or isinstance(data__callbackid, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.callback_id must be integer', value=data__callbackid, name='' + (name_prefix or 'data') + '.callback_id', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 def load_ask_user_question() -> Any:
     from tools.core.ask_user_question.handler import handle
 
@@ -333,6 +399,12 @@ def load_ask_user_question() -> Any:
 
 def load_background_bash() -> Any:
     from tools.core.background_bash.handler import handle
+
+    return handle, None
+
+
+def load_background_output() -> Any:
+    from tools.core.background_output.handler import handle
 
     return handle, None
 
@@ -369,6 +441,12 @@ def load_read_bg_output() -> Any:
 
 def load_read_image() -> Any:
     from tools.core.read_image.handler import handle
+
+    return handle, None
+
+
+def load_set_callback() -> Any:
+    from tools.core.set_callback.handler import handle
 
     return handle, None
 
@@ -476,10 +554,27 @@ TOOLS = (
         "coercions": (('task_id', 'integer'),),
         "optional": (),
     },
+    {
+        "name": 'SetCallback',
+        "slow": True,
+        "descriptor": b'{"name":"SetCallback","title":"Set callback","inputSchema":{"type":"object","properties":{"action":{"type":"string","description":"Action: set, list, cancel"},"message":{"type":"string","description":"Callback message: what you want to be told, 1 to 2048 characters; for set"},"delay_seconds":{"type":"integer","description":"Seconds to wait (1-3600), before the first time and between two; for set"},"repeat_count":{"type":"integer","description":"Times to fire before cancel (default 20); 1 for once, -1 for ever; for set"},"callback_id":{"type":"integer","description":"Callback slot ID (0-7) to cancel; all when left out"}},"required":["action"]},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Manage scheduled callback messages with repeats: have yourself be told something later, such as \\"look whether the build is done\\".\\n\\n- set: message, delay_seconds and repeat_count. There are 8 slots.\\n- list: the active callbacks, when each fires next, and how often still.\\n- cancel: the callback in slot callback_id, or all of them.\\n\\nA callback fires only while you do nothing: no tool call in progress for half a second, and not in plan mode; when its time comes at another moment it waits a full delay more. What fired is told once, at the end of your next tool result, as `[callback 0 fired] message`. The end of a background task is told the same way, as `[task 3: exited with code 0 after 31s] command`; no callback is needed for that.\\n\\nTo be woken instead of calling a tool, run `scorpio wait` as a background command of your client: it ends, with that line, as soon as something is to be told. Not with Bash: while a call is in progress nothing fires.\\n\\nCallbacks outlive this server: the next one in this project goes on with them."}',
+        "load": load_set_callback,
+        "accept": accept_set_callback,
+        "validate": validate_set_callback,
+        "coercions": (('delay_seconds', 'integer'), ('repeat_count', 'integer'), ('callback_id', 'integer')),
+        "optional": ('message', 'delay_seconds', 'repeat_count', 'callback_id'),
+    },
 )
 PROMPTS = ()
 RESOURCES = ()
-TEMPLATES = ()
+TEMPLATES = (
+    {
+        "name": 'scorpio://background/{task_id}',
+        "slow": True,
+        "descriptor": b'{"uriTemplate":"scorpio://background/{task_id}","name":"background-task","title":"Output of a background task","description":"What a background task has printed, whole; of a long log its head and tail. Subscribe to hear of new output and of its end.","mimeType":"text/plain"}',
+        "load": load_background_output,
+    },
+)
 INSTRUCTIONS = 'Bash runs one command and waits for it; every call starts afresh in the project directory. What takes longer than its timeout, or should keep running (servers, watchers, long builds), belongs in BackgroundBash, which answers at once with a task id. ReadBgOutput gives what that task printed since the last read and whether it has ended; ListBgTasks shows all tasks; KillBgTask ends one with everything it started. A process that a Bash command leaves running becomes such a task by itself. Long output is cut in the middle and the file with all of it is named: search that file instead of running the command again. ReadImage shows an image file. Text files are read with Bash (cat, sed -n, grep).'
-DYNAMIC = ('describe', 'prompts', 'roots')
+DYNAMIC = ('describe', 'prompts', 'roots', 'resources', 'subscribed', 'after_result')
 METHODS = {}

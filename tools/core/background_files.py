@@ -46,14 +46,18 @@ UNFINISHED_KEPT_S = 24 * 3600
 class Adopted:
     """What a server left behind that is dead now."""
 
-    __slots__ = ("cursor", "directory", "end", "record", "task_id")
+    __slots__ = ("cursor", "directory", "end", "end_is_new", "record", "task_id")
 
-    def __init__(self, task_id: int, directory: str, record: Record, end: End | None, cursor: int) -> None:
+    def __init__(
+        self, task_id: int, directory: str, record: Record, end: End | None, cursor: int, *, end_is_new: bool
+    ) -> None:
         self.task_id = task_id
         self.directory = directory
         self.record = record
         self.end = end
         """None: it lives on (BG_SURVIVE)."""
+        self.end_is_new = end_is_new
+        """It ended with its server, or after it: nobody knew of it before."""
         self.cursor = cursor
 
 
@@ -159,10 +163,11 @@ class BackgroundFiles:
         if record is None:
             return None
         end = read_end(directory)
-        if end is None and not record.is_running_alone():
+        end_is_new = end is None and not record.is_running_alone()
+        if end_is_new:
             end = end_of_lost(directory, survived=record.survive)
             write_end(directory, end)
-        return Adopted(task_id, directory, record, end, read_cursor(directory))
+        return Adopted(task_id, directory, record, end, read_cursor(directory), end_is_new=end_is_new)
 
     # -- bounds
 

@@ -22,7 +22,19 @@ if TYPE_CHECKING:
 class Task:
     """One background task. Written by the slow lane; read from any thread."""
 
-    __slots__ = ("command", "cursor", "directory", "end", "id", "killed", "lock", "log_path", "record", "started_s")
+    __slots__ = (
+        "command",
+        "cursor",
+        "directory",
+        "end",
+        "end_told",
+        "id",
+        "killed",
+        "lock",
+        "log_path",
+        "record",
+        "started_s",
+    )
 
     def __init__(self, task_id: int, directory: str, record: Record, command: Command | None) -> None:
         self.id = task_id
@@ -33,6 +45,8 @@ class Task:
         """None for an adopted one: only its supervisor's pid is known."""
         self.started_s = time.monotonic() if command is not None else None
         self.end: End | None = None
+        self.end_told = False
+        """The answer of a call says, or is about to say, how it ended: nothing else need tell the model."""
         self.killed = False
         self.cursor = 0
         """Bytes of the log that were read. Change with `lock` held, then `keep_cursor`."""
@@ -55,11 +69,14 @@ class Task:
             return time.monotonic() - self.started_s
         return max(0.0, time.time() - self.record.started_unix_s)
 
-    def unread_bytes(self) -> int:
+    def output_bytes(self) -> int:
         try:
-            return max(0, os.stat(self.log_path).st_size - self.cursor)
+            return os.stat(self.log_path).st_size
         except OSError:
             return 0
+
+    def unread_bytes(self) -> int:
+        return max(0, self.output_bytes() - self.cursor)
 
     def state_text(self, exited: str = "exited ({code})") -> str:
         """`running`, `exited (1)`, `killed`, `killed by signal 11 (SIGSEGV)`, `lost: host ended`."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from scorpio.process import Command
     from scorpio.settings import Settings
     from tools.core.background_files import Adopted
+    from tools.core.background_news import BackgroundNews
 
 STDIO_OWNER = "stdio"
 """Owner of the calls of a server on stdio; it takes over what dead servers left. See scorpio/transports/stdio.py."""
@@ -60,8 +61,10 @@ class BackgroundTasks:
     Belongs to one event loop; `visible` and `find` to any thread.
     """
 
-    def __init__(self, home: Home, settings: Settings) -> None:
+    def __init__(self, home: Home, settings: Settings, news: BackgroundNews | None = None) -> None:
         self.slots = CommandSlots()
+        self.news = news
+        """None where there is no client to tell."""
         self._settings = settings
         self._files = BackgroundFiles(home)
         self._spare_files: BackgroundFiles | None = None
@@ -79,7 +82,7 @@ class BackgroundTasks:
             self._adopt(owner)
         tasks = [task for _, task in sorted(self._tasks.items()) if task.record.owner == owner]
         for task in tasks:
-            self._look_after(task)
+            self.look_after(task)
             if task.end is not None and modified_s(task.log_path) is None:
                 self._tasks.pop(task.id, None)  # removed after its days, by whichever server cleaned
         return [task for task in tasks if task.id in self._tasks]
@@ -90,7 +93,7 @@ class BackgroundTasks:
             self._adopt(owner)
         task = self._tasks.get(task_id)
         if task is not None and task.record.owner == owner:
-            self._look_after(task)
+            self.look_after(task)
             return task
         ids = [str(task.id) for task in self.visible(owner)]
         if not ids:
@@ -104,14 +107,16 @@ class BackgroundTasks:
         with self._adopting:
             self._adopted_s = time.monotonic()
             for found in self._files.adopt():
-                self._tasks.setdefault(found.task_id, _adopted_task(found, owner))
+                task = self._tasks.setdefault(found.task_id, _adopted_task(found, owner))
+                if self.news is not None:
+                    self.news.adopted(task, end_is_new=found.end_is_new)
 
-    @staticmethod
-    def _look_after(task: Task) -> None:
-        """An adopted task has nobody who waits for its end."""
+    def look_after(self, task: Task) -> None:
+        """See whether an adopted task has ended: it is no child of this process."""
         if task.end is None and task.command is None and not task.record.is_running_alone():
             task.finish(end_of_lost(task.directory, survived=True))
             task.keep_end()
+            self._announce_end(task)
 
     # -- starting
 
@@ -185,17 +190,19 @@ class BackgroundTasks:
             self.slots.free_task()
             raise
         assert task.command is not None
+        task.end_told = True  # by the answer to this call, should it be so soon
         self._watch(task, task.command)
         try:
             await asyncio.wait_for(task.command.wait_gone(), TASK_START_WAIT_MS / 1000)
         except TimeoutError:
-            pass
+            task.end_told = task.end is not None
         except asyncio.CancelledError:  # nobody will hear its id
             task.killed = True
             task.command.ask_to_terminate(GRACE_CANCEL_MS)
             raise
         else:
             self._ended(task, task.command)
+        task.keep_end()  # where there is one, the answer says it
         self.clean_soon()
         return task
 
@@ -245,6 +252,8 @@ class BackgroundTasks:
             pass  # the disk is full since: the task runs, and only a later server will not know it
         task = Task(task_id, directory, record, command)
         self._tasks[task_id] = task
+        if self.news is not None:
+            self.news.started(task)
         return task
 
     # -- ending
@@ -262,12 +271,23 @@ class BackgroundTasks:
 
         self._run(until_gone())
 
-    @staticmethod
-    def _ended(task: Task, command: Command) -> None:
+    def _ended(self, task: Task, command: Command) -> None:
         if task.end is None:
             code, signal = (command.exit.code, command.exit.signal) if command.exit else (None, None)
             reason = command.exit.reason if command.exit else ""
             task.finish(end_of(code, signal, OVER_OUTPUT if command.output_ended else reason, time.time()))
+            if not command.ends_with_server:  # else the next server tells
+                self._announce_end(task)
+
+    def _announce_end(self, task: Task) -> None:
+        if self.news is not None:
+            self.news.ended(task)
+
+    def tell_end(self, task: Task) -> None:
+        """The call that was to say how the task ends does not: it is told as any other."""
+        task.end_told = False
+        if task.end is not None:
+            self._announce_end(task)
 
     async def kill(self, task: Task) -> tuple[int, bool]:
         """End a running task and all that it started: (how many processes were told, whether none is left).
@@ -298,7 +318,7 @@ class BackgroundTasks:
         try:
             supervisor = os.pidfd_open(record.supervisor_pid)
         except OSError:
-            self._look_after(task)
+            self.look_after(task)
             return 0
         try:
             count = len(survivors_of(record.supervisor_pid))
@@ -309,7 +329,7 @@ class BackgroundTasks:
                 await asyncio.to_thread(ended.poll, GRACE_TIMEOUT_MS + 2 * KILL_STUCK_MS)
         finally:
             os.close(supervisor)
-        self._look_after(task)
+        self.look_after(task)
         return count
 
     # -- beside the calls

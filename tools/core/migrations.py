@@ -43,4 +43,40 @@ _TASKS = (
 """`key`: what names are compared by (`task_store.key_of`). `last_task` and `last_step`: the highest ids ever given,
 as no id comes twice."""
 
-MIGRATIONS = (_TASKS,)
+_CALLBACKS = (
+    """
+    CREATE TABLE callbacks (
+        server TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        slot INTEGER NOT NULL,
+        project TEXT NOT NULL,
+        message TEXT NOT NULL,
+        delay_s INTEGER NOT NULL,
+        left INTEGER NOT NULL,
+        due_unix_s REAL NOT NULL,
+        PRIMARY KEY (server, owner, slot)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE tidings (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        server TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        project TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('callback', 'task')),
+        subject INTEGER NOT NULL,
+        key TEXT UNIQUE,
+        text TEXT NOT NULL,
+        how TEXT NOT NULL DEFAULT '',
+        count INTEGER NOT NULL DEFAULT 1,
+        late_s REAL NOT NULL DEFAULT 0,
+        made_unix_s REAL NOT NULL,
+        told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1))
+    ) STRICT
+    """,
+    "CREATE INDEX tidings_waiting ON tidings (project, server, owner) WHERE told = 0",
+)
+"""`server`: the name of `server_presence.Presence`. `left`: fires to come, -1 for ever. `subject`: slot or task id;
+`key`: of a task's end, so that it is kept once, by whichever server."""
+
+MIGRATIONS = (_TASKS, _CALLBACKS)

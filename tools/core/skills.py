@@ -178,14 +178,14 @@ class Skills:
 
     def look(self) -> None:
         """Look for changes in what is listed, and tell the server of them."""
-        self._looked(self._project())
+        self._looked(self.project())
 
     def watched(self) -> dict[str, frozenset[str] | None]:
         """Directories to be watched, each with the names in it that matter; None: all."""
         from tools.core.directory_watch import nearest_existing
 
         wanted: dict[str, frozenset[str] | None] = {}
-        project = self._project()
+        project = self.project()
         with self._lock:
             place = self._catalogues.get(project)
         if place is None:
@@ -201,7 +201,7 @@ class Skills:
 
     def _listed(self) -> Catalogue:
         """The catalogue that is shown to clients, as the disk is now; watched from now on."""
-        place = self._looked(self._project())
+        place = self._looked(self.project())
         if self._shown is None:
             self._shown = place.listing
         if self._watch is None and self._link is not None:
@@ -223,7 +223,7 @@ class Skills:
                 del self._catalogues[next(iter(self._catalogues))]
             warnings = [text for text in now.found.warnings if text not in self._warned]
             self._warned = set(now.found.warnings)
-            changed = self._shown not in (None, now.listing) and project == self._project()
+            changed = self._shown not in (None, now.listing) and project == self.project()
             if changed:
                 self._shown = now.listing
         if self._link is not None:
@@ -234,7 +234,7 @@ class Skills:
                 self._link.changed_list("prompts")
         return now
 
-    def _project(self) -> str:
+    def project(self) -> str:
         """The project whose skills are listed. A call finds its own: its client may have told another root."""
         for path in (os.environ.get("SCORPIO_CWD"), self._root, os.environ.get("CLAUDE_PROJECT_DIR")):
             if path:

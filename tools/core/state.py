@@ -6,6 +6,7 @@ Touches no disk before a handler needs it.
 from __future__ import annotations
 
 import _thread
+import os
 
 from tools.core.skills import Skills
 
@@ -16,12 +17,18 @@ if TYPE_CHECKING:
     from scorpio.settings import Settings
     from scorpio.state.database import Database
     from scorpio.state.home import Home
-    from scorpio.tool import StateLink
+    from scorpio.tool import Block, StateLink
     from tools.core.ask_user_question.dialogs import Dialogs
+    from tools.core.background_task import Task
     from tools.core.background_tasks import BackgroundTasks
+    from tools.core.delivery import Delivery
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
+    from tools.core.ticker import Ticker
+
+CLAIM_AFTER_S = 0.2
+"""The answers of a start go out first: what claims callbacks takes some milliseconds to load."""
 
 
 class CoreState:
@@ -36,6 +43,9 @@ class CoreState:
         self._image_decoders: Decoders | None = None
         self._database: Database | None = None
         self._dialogs: Dialogs | None = None
+        self._link: StateLink | None = None
+        self._ticker: Ticker | None = None
+        self._delivery: Delivery | None = None
 
     @property
     def background_tasks(self) -> BackgroundTasks:
@@ -44,7 +54,12 @@ class CoreState:
             if self._background_tasks is None:
                 from tools.core.background_tasks import BackgroundTasks
 
-                self._background_tasks = BackgroundTasks(self._home, self._settings)
+                news = None
+                if self._link is not None:
+                    from tools.core.background_news import BackgroundNews
+
+                    news = BackgroundNews(self._link, self)
+                self._background_tasks = BackgroundTasks(self._home, self._settings, news)
             return self._background_tasks
 
     @property
@@ -58,13 +73,14 @@ class CoreState:
 
     @property
     def database(self) -> Database:
-        """For the slow lane, and from there for threads: it blocks."""
-        if self._database is None:
-            from scorpio.state.database import Database
-            from tools.core.migrations import MIGRATIONS
+        """For every lane but not on its event loop: it blocks."""
+        with self._opening:
+            if self._database is None:
+                from scorpio.state.database import Database
+                from tools.core.migrations import MIGRATIONS
 
-            self._database = Database(self._home, MIGRATIONS)
-        return self._database
+                self._database = Database(self._home, MIGRATIONS)
+            return self._database
 
     @property
     def dialogs(self) -> Dialogs:
@@ -81,8 +97,81 @@ class CoreState:
 
         return TaskStore(self.database)
 
+    @property
+    def ticker(self) -> Ticker:
+        with self._opening:
+            if self._ticker is None:
+                from tools.core.ticker import Ticker
+
+                self._ticker = Ticker(self._deliver, self._announce)
+            return self._ticker
+
+    def _deliver(self) -> float | None:
+        return self.delivery.work()
+
+    def _announce(self) -> float | None:
+        tasks = self._background_tasks
+        return tasks.news.work() if tasks is not None and tasks.news is not None else None
+
+    @property
+    def delivery(self) -> Delivery:
+        """Only where there is a client: `connect` was called."""
+        with self._opening:
+            if self._delivery is None:
+                from tools.core.delivery import Delivery
+
+                assert self._link is not None
+                self._delivery = Delivery(self._home, self._settings, self._link, self)
+            return self._delivery
+
+    def callbacks_held(self, owner: str) -> bool:
+        """True while none of an owner's callbacks may fire: in plan mode."""
+        return False
+
+    def end_shown(self, task: Task) -> None:
+        """An answer says how a background task ended: from then on that is how it did."""
+        if not task.end_told:
+            task.end_told = True
+            if task.command is not None:
+                task.keep_end()
+            if self._delivery is not None:
+                self._delivery.end_shown(task.id)
+
     def connect(self, link: StateLink) -> None:
+        self._link = link
         self.skills.connect(link)
+        self._claim_soon()
+
+    def _claim_soon(self) -> None:
+        """Where other servers left or have callbacks; else nothing starts before the first one of this server."""
+        if self._delivery is not None:
+            self._delivery.claim_soon()
+            return
+        try:
+            found = os.listdir(self._home.path("callbacks"))
+        except OSError:
+            return
+        if found:
+            self.ticker.wake(CLAIM_AFTER_S)
+
+    def after_result(self, owner: str) -> list[Block]:
+        return self._delivery.after_result(owner) if self._delivery is not None else []
+
+    def resources(self, owner: str) -> list[dict[str, Any]]:
+        if self._background_tasks is None and not os.path.isdir(self._home.path("tasks")):
+            return []
+        from tools.core.background_output.listing import task_resources
+
+        return task_resources(self.background_tasks, owner)
+
+    def read(self, uri: str, owner: str) -> None:
+        """All resources of this state have a handler of their own."""
+
+    def subscribed(self, uri: str, owner: str) -> None:
+        from tools.core.background_news import URI
+
+        if uri.startswith(URI) and (news := self.background_tasks.news) is not None:
+            news.subscribed(uri, owner)
 
     def describe(self, descriptor: dict[str, Any]) -> dict[str, Any] | None:
         return self.skills.describe(descriptor)
@@ -98,6 +187,7 @@ class CoreState:
 
     def set_root(self, path: str | None) -> None:
         self.skills.set_root(path)
+        self._claim_soon()
 
     def close(self) -> None:
         self.skills.close()
@@ -105,6 +195,10 @@ class CoreState:
             self._dialogs.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
+        if self._ticker is not None:
+            self._ticker.close()
+        if self._delivery is not None:
+            self._delivery.close()
         if self._database is not None:
             self._database.close()
 

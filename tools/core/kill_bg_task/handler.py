@@ -24,7 +24,13 @@ async def handle(arguments: KillBgTaskArguments, call: Call[CoreState]) -> ToolR
         return text(f"Task {task.id} already finished ({task.state_text('exit code {code}')}).")
     call.activity = f"ending task {task.id}"
     started_s = time.monotonic()
-    count, gone = await tasks.kill(task)
+    task.end_told = True
+    gone = False
+    try:
+        count, gone = await tasks.kill(task)
+    finally:
+        if not gone:  # or cancelled, and it ends later: nobody hears this answer
+            tasks.tell_end(task)
     elapsed_s = time.monotonic() - started_s
     processes = f"{count} process{'es' if count != 1 else ''}"
     if not gone:

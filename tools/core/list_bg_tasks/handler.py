@@ -27,6 +27,8 @@ def handle(arguments: ListBgTasksArguments, call: Call[CoreState]) -> ToolResult
     lines = [f"Background tasks ({len(tasks)}):"]
     if hidden:
         lines.append(f"  {len(hidden)} older finished ones are not shown; ReadBgOutput still reads them")
+    for task in finished[-FINISHED_SHOWN_MAX:]:
+        call.state.end_shown(task)
     return text("\n".join(lines + [_line(task) for task in tasks if task.id not in hidden]))
 
 

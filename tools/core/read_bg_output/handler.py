@@ -29,6 +29,8 @@ JUDGED_BYTES_MIN = 64
 def handle(arguments: ReadBgOutputArguments, call: Call[CoreState]) -> ToolResult:
     task = call.state.background_tasks.find(arguments["task_id"], call.owner)
     ended = task.end is not None  # looked at before the output: what was printed until then is in the log
+    if ended:
+        call.state.end_shown(task)
     with task.lock:
         start = task.cursor
         try:
