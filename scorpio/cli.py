@@ -1,4 +1,4 @@
-"""The command line: serve, --version, --help. The no-argument path (serve on stdio) imports none of it."""
+"""The command line: a row a command. The no-argument path (serve on stdio) imports none of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,115 @@ from scorpio import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+
+def _serve(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
+    command.set_defaults(run=_run_serve)
+
+
+def _run_serve(chosen: argparse.Namespace) -> int:
+    from scorpio.app import serve_stdio
+
+    return serve_stdio(names_in(chosen.toolsets))
+
+
+def _tools(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="of these instead of the configured ones")
+    command.add_argument("--json", action="store_true", help="as the protocol's own lists")
+    command.set_defaults(run=_run_tools)
+
+
+def _run_tools(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.tools import run
+
+    return run(names_in(chosen.toolsets), as_json=chosen.json)
+
+
+def _install(command: argparse.ArgumentParser) -> None:
+    _registration(command)
+    command.set_defaults(run=_run_install)
+
+
+def _run_install(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.install import install
+
+    return install(chosen.client, dry_run=chosen.dry_run)
+
+
+def _uninstall(command: argparse.ArgumentParser) -> None:
+    _registration(command)
+    command.set_defaults(run=_run_uninstall)
+
+
+def _run_uninstall(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.install import uninstall
+
+    return uninstall(chosen.client, dry_run=chosen.dry_run)
+
+
+def _registration(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--client", nargs="+", action="extend", default=[], metavar="NAME", help="these instead of all that are found"
+    )
+    command.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+
+
+def _config(command: argparse.ArgumentParser) -> None:
+    action = command.add_mutually_exclusive_group(required=True)
+    action.add_argument("--dump", action="store_true", help="every key and its value")
+    action.add_argument("--get", metavar="KEY", help="one value")
+    action.add_argument("--set", nargs=2, metavar=("KEY", "VALUE"), help="write a value to a file")
+    command.add_argument("--show-source", action="store_true", help="with --dump: where each value comes from")
+    command.add_argument(
+        "--level", choices=("user", "project"), default="user", help="with --set: whose file (default: user)"
+    )
+    command.set_defaults(run=_run_config)
+
+
+def _run_config(chosen: argparse.Namespace) -> int:
+    from scorpio.commands import config
+
+    if chosen.set:
+        return config.set_value(*chosen.set, level=chosen.level)
+    if chosen.get:
+        return config.get(chosen.get)
+    return config.dump(show_source=chosen.show_source)
+
+
+def _completions(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.set_defaults(run=_run_completions)
+
+
+def _run_completions(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.completions import run
+
+    return run(chosen.shell, parser())
+
+
+def _answer(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file")
+    command.set_defaults(run=_run_answer)
+
+
+def _run_answer(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.answer import run
+
+    return run(chosen.file)
+
+
+COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (
+    ("serve", "serve MCP on stdin and stdout (what no command does too)", _serve),
+    ("tools", "show the tools, prompts and resources", _tools),
+    ("install", "put this program to ~/.scorpio and register it with the MCP clients found here", _install),
+    ("uninstall", "remove it from the clients' configuration", _uninstall),
+    ("config", "show or set the configuration", _config),
+    ("completions", "print the completion script of a shell", _completions),
+    ("answer", "", _answer),
+)
+"""Name, what it does, its options. Without a text it is internal, and has no line in the help."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,23 +126,20 @@ def parser() -> argparse.ArgumentParser:
     )
     root.add_argument("--version", action="version", version=f"scorpio {__version__}")
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve MCP on stdin and stdout (what no command does too)")
-    serve.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
-    answer = commands.add_parser("answer")  # internal, so it has no line in the help
-    answer.add_argument("file")
+    for name, does, options in COMMANDS:
+        options(commands.add_parser(name, help=does, description=does) if does else commands.add_parser(name))
     return root
 
 
+def names_in(value: str) -> list[str]:
+    """The names in a list with commas."""
+    return [name for name in value.split(",") if name]
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Exit status: 0, or 2 for a wrong call."""
+    """Exit status: that of the command, or 2 for a wrong call."""
     chosen = parser().parse_args(arguments)
-    if chosen.command == "serve":
-        from scorpio.app import serve_stdio
-
-        return serve_stdio([name for name in chosen.toolsets.split(",") if name])
-    if chosen.command == "answer":
-        from scorpio.commands.answer import run
-
-        return run(chosen.file)
-    parser().print_help(sys.stdout)
-    return 0
+    if chosen.command is None:
+        parser().print_help(sys.stdout)
+        return 0
+    return int(chosen.run(chosen))

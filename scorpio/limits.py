@@ -264,3 +264,6 @@ DIALOG_CLOSE_MS_MAX = 1000
 
 DIALOG_DEAF_MS = 400
 """Keys that arrive this soon after a dialog appears were meant for what was there before."""
+
+CLIENT_FILE_BYTES_MAX = 64 * 1024 * 1024
+"""Longest configuration file of a client that is edited; Claude Code's holds its history too and has reached 10 MB."""

@@ -29,6 +29,7 @@ FLOORS = {
     "scorpio.server": 3,
     "scorpio.transports": 4,
     "scorpio.client": 4,
+    "scorpio.registration": 4,
     "tools": 5,
     "scorpio.app": 6,
     "scorpio.cli": 6,
