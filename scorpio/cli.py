@@ -35,6 +35,60 @@ def _run_tools(chosen: argparse.Namespace) -> int:
     return run(names_in(chosen.toolsets), as_json=chosen.json)
 
 
+def _client(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "server", nargs=argparse.REMAINDER, metavar="COMMAND… | URL", help="default: this program's own"
+    )
+    _connecting(command)
+    command.add_argument("--trace", action="store_true", help="show every message")
+    command.set_defaults(run=_run_client)
+
+
+def _run_client(chosen: argparse.Namespace) -> int:
+    if chosen.server[:1] == ["conformance"]:
+        from scorpio.commands.conformance import run
+
+        return run(chosen.server[1:])
+    from scorpio.commands.client import client
+
+    return client(
+        chosen.server, headers=chosen.header, toolsets=chosen.toolsets, era=chosen.protocol, trace=chosen.trace
+    )
+
+
+def _call(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tool")
+    command.add_argument("arguments", nargs="*", metavar="name=value", help="or one JSON object")
+    command.add_argument("--json", action="store_true", help="the result as the protocol gives it")
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--server", metavar="'COMMAND'", help="of a server on stdio")
+    where.add_argument("--url", help="of a server on HTTP")
+    _connecting(command)
+    command.set_defaults(run=_run_call)
+
+
+def _run_call(chosen: argparse.Namespace) -> int:
+    import shlex
+
+    from scorpio.commands.client import call
+
+    return call(
+        chosen.tool,
+        chosen.arguments,
+        server=[chosen.url] if chosen.url else shlex.split(chosen.server or ""),
+        headers=chosen.header,
+        toolsets=chosen.toolsets,
+        era=chosen.protocol,
+        as_json=chosen.json,
+    )
+
+
+def _connecting(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="of this program's own server")
+    command.add_argument("--protocol", default="auto", metavar="REVISION", help="auto, modern, legacy or a revision")
+    command.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="of every HTTP request")
+
+
 def _install(command: argparse.ArgumentParser) -> None:
     _registration(command)
     command.set_defaults(run=_run_install)
@@ -111,6 +165,8 @@ def _run_answer(chosen: argparse.Namespace) -> int:
 COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (
     ("serve", "serve MCP on stdin and stdout (what no command does too)", _serve),
     ("tools", "show the tools, prompts and resources", _tools),
+    ("call", "call one tool of a server and print its result", _call),
+    ("client", "talk to any MCP server interactively", _client),
     ("install", "put this program to ~/.scorpio and register it with the MCP clients found here", _install),
     ("uninstall", "remove it from the clients' configuration", _uninstall),
     ("config", "show or set the configuration", _config),

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scorpio.app import build_server
+from scorpio.client.render import table
 from scorpio.protocol.revisions import NAMES_NEWEST_FIRST, REVISIONS
 from scorpio.server.peer import Peer
 from scorpio.toolset import ToolsetError
@@ -67,39 +68,11 @@ def _ask(server: Any, peer: Peer, method: str, params: dict[str, Any]) -> dict[s
 
 
 def _table(lists: dict[str, list[dict[str, Any]]]) -> None:
-    width = max(shutil.get_terminal_size((100, 24)).columns, NARROWEST) if sys.stdout.isatty() else 0
-    for key, title in (
-        ("tools", "Tools"),
-        ("prompts", "Prompts"),
-        ("resources", "Resources"),
-        ("resourceTemplates", ""),
+    width = max(shutil.get_terminal_size().columns, NARROWEST) if sys.stdout.isatty() else 0
+    for title, items in (
+        ("Tools", lists["tools"]),
+        ("Prompts", lists["prompts"]),
+        ("Resources", lists["resources"] + lists["resourceTemplates"]),
     ):
-        rows = [
-            (_call(item), _first_sentence(item.get("description") or item.get("title") or "")) for item in lists[key]
-        ]
-        if not rows:
-            continue
-        if title:
-            sys.stdout.write(f"{title} ({len(rows)})\n")
-        column = min(max(len(name) for name, _ in rows), 44)
-        for name, does in rows:
-            line = f"  {name:<{column}}  {does}".rstrip()
-            sys.stdout.write((line[: width - 1] + "…" if width and len(line) > width else line) + "\n")
-
-
-def _call(item: dict[str, Any]) -> str:
-    """`name {needed, optional?}`, or the address."""
-    if "inputSchema" in item:
-        needed = item["inputSchema"].get("required", [])
-        names = [name if name in needed else f"{name}?" for name in item["inputSchema"].get("properties", {})]
-        return f"{item['name']} {{{', '.join(names)}}}"
-    if "arguments" in item:
-        names = [each["name"] if each.get("required") else f"{each['name']}?" for each in item["arguments"]]
-        return f"{item['name']} {{{', '.join(names)}}}"
-    return str(item.get("uri") or item.get("uriTemplate") or item["name"])
-
-
-def _first_sentence(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    end = line.find(". ")
-    return line if end < 0 else line[: end + 1]
+        if items:
+            sys.stdout.write(f"{title} ({len(items)})\n{table(items, width)}")
