@@ -19,6 +19,9 @@ from scorpio.client.http_link import HttpLink
 
 SAMPLES = {"string": "text", "number": 1.5, "integer": 2, "boolean": True, "array": [], "object": {}, "null": None}
 
+SCHEMA_ECHO = "json_schema_echo"
+"""Tool of one scenario that wants to see the schema of the other tool as the client got it."""
+
 
 class Obliging:
     """Accepts every question with the defaults it names."""
@@ -72,7 +75,7 @@ async def _scenario(url: str) -> None:
         await client.connect()
         tools = await client.all("tools/list", "tools")
         named = context.get("toolCalls") if type(context) is dict else None
-        calls = named or [{"name": tool["name"], "arguments": _arguments(tool)} for tool in tools]
+        calls = named or [{"name": tool["name"], "arguments": _arguments(tool, tools)} for tool in tools]
         if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("http-"):  # headers of the other methods too
             await _touch(client)
         await asyncio.gather(*(_called(client, call) for call in calls))
@@ -100,7 +103,9 @@ async def _touch(client: Client) -> None:
             continue
 
 
-def _arguments(tool: Message) -> Message:
+def _arguments(tool: Message, tools: list[Message]) -> Message:
+    if tool["name"] == SCHEMA_ECHO:
+        return {"schema": next((other.get("inputSchema") for other in tools if other is not tool), {})}
     schema = tool.get("inputSchema") or {}
     properties = schema.get("properties") or {}
     return {name: _sample(properties.get(name) or {}) for name in schema.get("required") or []}
