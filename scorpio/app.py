@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scorpio.server.lanes import Lane
     from scorpio.settings import Settings
+    from scorpio.transports.http.serve import HttpOptions
 
 DEFAULT_TOOLSETS = ("core",)
 
@@ -58,4 +59,16 @@ def serve_stdio(toolsets: Sequence[str] = ()) -> int:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2
     stdio.serve(server, wire)
+    return 0
+
+
+def serve_http(options: HttpOptions, toolsets: Sequence[str] = ()) -> int:
+    """Serve many clients over HTTP until a signal ends it. Returns only when nothing could be served."""
+    from scorpio.transports.http.serve import CannotServe, run
+
+    try:
+        run(lambda lane: build_server(toolsets, lane), options, pages={})  # pages: where /inspector goes
+    except (ToolsetError, CannotServe) as error:
+        os.write(2, f"scorpio: {error}\n".encode())
+        return 2 if isinstance(error, ToolsetError) else error.status
     return 0

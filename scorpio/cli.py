@@ -1,4 +1,4 @@
-"""The command line: serve, --version, --help. The no-argument path (serve on stdio) imports none of it."""
+"""The command line: serve, http, --version, --help. The no-argument path (serve on stdio) imports none of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from scorpio import __version__
+from scorpio.commands import http
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="serve MCP on stdin and stdout (what no command does too)")
     serve.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
+    http.add_options(commands.add_parser("http", help="serve MCP over HTTP, to many clients at once"))
     answer = commands.add_parser("answer")  # internal, so it has no line in the help
     answer.add_argument("file")
     return root
@@ -32,6 +34,8 @@ def main(arguments: Sequence[str]) -> int:
         from scorpio.app import serve_stdio
 
         return serve_stdio([name for name in chosen.toolsets.split(",") if name])
+    if chosen.command == "http":
+        return http.run(chosen)
     if chosen.command == "answer":
         from scorpio.commands.answer import run
 
