@@ -30,8 +30,15 @@ METHOD = b"mcp-method"
 NAME = b"mcp-name"
 PARAM = b"mcp-param-"
 
-NAMED_BY: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Which member of `params` the Mcp-Name header repeats, by method."""
+NAMED_BY: Mapping[str, str] = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
+"""Which member of `params` the Mcp-Name header repeats, by method. Tasks: SEP-2663, "Routing Headers"."""
 
 SENTINEL = b"=?base64?"
 SENTINEL_END = b"?="
