@@ -23,6 +23,13 @@ def _run_serve(chosen: argparse.Namespace) -> int:
     return serve_stdio(names_in(chosen.toolsets))
 
 
+def _http(command: argparse.ArgumentParser) -> None:
+    from scorpio.commands import http
+
+    http.add_options(command)
+    command.set_defaults(run=http.run)
+
+
 def _tools(command: argparse.ArgumentParser) -> None:
     command.add_argument("--toolsets", default="", metavar="A,B", help="of these instead of the configured ones")
     command.add_argument("--json", action="store_true", help="as the protocol's own lists")
@@ -164,6 +171,7 @@ def _run_answer(chosen: argparse.Namespace) -> int:
 
 COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (
     ("serve", "serve MCP on stdin and stdout (what no command does too)", _serve),
+    ("http", "serve MCP over HTTP, to many clients at once", _http),
     ("tools", "show the tools, prompts and resources", _tools),
     ("call", "call one tool of a server and print its result", _call),
     ("client", "talk to any MCP server interactively", _client),
@@ -176,14 +184,17 @@ COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...]
 """Name, what it does, its options. Without a text it is internal, and has no line in the help."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """`only`: a command whose options are wanted; the others then have none, and import nothing."""
     root = argparse.ArgumentParser(
         prog="scorpio", description="Tools for agent clients over the Model Context Protocol (MCP)."
     )
     root.add_argument("--version", action="version", version=f"scorpio {__version__}")
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     for name, does, options in COMMANDS:
-        options(commands.add_parser(name, help=does, description=does) if does else commands.add_parser(name))
+        command = commands.add_parser(name, help=does, description=does) if does else commands.add_parser(name)
+        if only in ("", name):
+            options(command)
     return root
 
 
@@ -194,7 +205,9 @@ def names_in(value: str) -> list[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status: that of the command, or 2 for a wrong call."""
-    chosen = parser().parse_args(arguments)
+    names = [name for name, _, _ in COMMANDS]
+    first = arguments[0] if arguments else ""
+    chosen = parser(first if first in names else "").parse_args(arguments)
     if chosen.command is None:
         parser().print_help(sys.stdout)
         return 0

@@ -44,5 +44,5 @@ def files() -> Mapping[str, tuple[str, bytes]]:
             continue
         with open(os.path.join(folder, name), "rb") as file:
             found[f"{ROOT}/{name}"] = (media_type, file.read())
-    found[f"{ROOT}/"] = found[f"{ROOT}/index.html"]
+    found[ROOT] = found[f"{ROOT}/"] = found[f"{ROOT}/index.html"]
     return found

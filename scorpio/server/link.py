@@ -28,7 +28,8 @@ class Link(StateLink):
 
     def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
-        reached = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
+        peers = tuple(self._server.peers)
+        reached = [peer for peer in peers if peer.owner == owner and peer.client is peer]  # not one request of it
         for peer in reached:
             peer.notify(method, line)
         return bool(reached)
@@ -40,4 +41,4 @@ class Link(StateLink):
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
         if any(peer.running for peer in peers):
             return 0.0
-        return time.monotonic() - max((peer.last_call_s for peer in peers), default=0.0)
+        return time.monotonic() - max((peer.client.last_call_s for peer in peers), default=0.0)
