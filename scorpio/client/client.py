@@ -21,11 +21,15 @@ Progress = Callable[[Message], None]
 NEWEST = {
     era: next(REVISIONS[name] for name in NAMES_NEWEST_FIRST if REVISIONS[name].era == era) for era in (MODERN, LEGACY)
 }
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 ROUNDS_MAX = 32
 """Rounds of questions in one call; the official server scenarios need four."""
 
 PAGES_MAX = 1000
 """Pages of one list; a server whose cursors go in a circle is not followed for ever."""
+
+POLL_MS_MAX = 10_000
+"""Between two looks at a task, whatever the server proposes: a person waits for it."""
 
 DISCOVER_WAIT_S = 5.0
 """For a server of the legacy era that does not answer what it does not know; then `initialize` is tried."""
@@ -171,16 +175,51 @@ class Client:
         sent = params
         for _ in range(ROUNDS_MAX):
             result = await self._once(method, sent, progress)
+            if result.get("resultType") == "task":
+                return await self._followed(result, progress)
             if result.get("resultType") != "input_required":
                 return result
-            asked = result.get("inputRequests")
-            responses = {}
-            for key, question in (asked if type(asked) is dict else {}).items():
-                responses[key] = await self._answered(str(question.get("method")), question.get("params") or {})
-            sent = {**params, "inputResponses": responses}
+            sent = {**params, "inputResponses": await self._answered_all(result.get("inputRequests"))}
             if "requestState" in result:
                 sent["requestState"] = result["requestState"]
         raise LinkFailure(f"The server asked {ROUNDS_MAX} times and gave no answer to {method}.")
+
+    async def _followed(self, task: Message, progress: Progress | None) -> Message:
+        """The result of a call that the server made a task of. Source: extension io.modelcontextprotocol/tasks."""
+        named = {"taskId": task.get("taskId")}
+        answered: set[str] = set()
+        try:
+            while True:
+                status = task.get("status")
+                if status == "completed" and type(task.get("result")) is dict:
+                    return dict(task["result"])
+                if status in ("failed", "cancelled", "completed"):
+                    error = task.get("error")
+                    error = error if type(error) is dict else {}
+                    said = str(error.get("message") or task.get("statusMessage") or f"The task ended as {status}.")
+                    raise RpcFailure(error.get("code", INTERNAL_ERROR), said, error.get("data"))
+                asked = task.get("inputRequests")
+                new = {key: each for key, each in (asked if type(asked) is dict else {}).items() if key not in answered}
+                if new:
+                    answers = await self._answered_all(new)
+                    answered |= new.keys()
+                    await self._once("tasks/update", {**named, "inputResponses": answers}, None)
+                elif progress is not None and task.get("statusMessage"):
+                    progress({"message": task["statusMessage"]})
+                wait_ms = task.get("pollIntervalMs")
+                await asyncio.sleep(min(wait_ms if isinstance(wait_ms, int | float) else 1000, POLL_MS_MAX) / 1000)
+                task = await self._once("tasks/get", named, None)
+        except asyncio.CancelledError:
+            self._hold(asyncio.ensure_future(_quietly(self._once("tasks/cancel", named, None))))
+            raise
+
+    async def _answered_all(self, asked: Any) -> Message:
+        """An answer for each question, by its key."""
+        questions = asked if type(asked) is dict else {}
+        return {
+            key: await self._answered(str(question.get("method")), question.get("params") or {})
+            for key, question in questions.items()
+        }
 
     async def _answered(self, method: str, params: Message) -> Message:
         """One answer of a round; where the person refuses, the whole call is refused."""
@@ -246,7 +285,7 @@ class Client:
             meta |= {
                 PROTOCOL_VERSION: self.revision.name,
                 CLIENT_INFO: _client_info(),
-                CLIENT_CAPABILITIES: self._answers.capabilities,
+                CLIENT_CAPABILITIES: {**self._answers.capabilities, "extensions": {TASKS_EXTENSION: {}}},
                 LOG_LEVEL: self.log_level,
             }
         return {**params, "_meta": meta} if meta else params

@@ -179,11 +179,20 @@ function runner(label, send) {
   return { element, run };
 }
 
+/** A form; Ctrl-Enter sends it from its many-lined fields too. */
 function submitted(run, ...children) {
-  return h("form", { novalidate: true, onsubmit: (event) => {
-    event.preventDefault();
-    run();
-  } }, ...children);
+  return h("form", {
+    novalidate: true,
+    onsubmit: (event) => {
+      event.preventDefault();
+      run();
+    },
+    onkeydown: (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      event.currentTarget.requestSubmit();
+    },
+  }, ...children);
 }
 
 async function listTools() {

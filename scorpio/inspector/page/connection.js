@@ -11,8 +11,16 @@ const CAPABILITIES = {
   sampling: {},
   roots: { listChanged: true },
 };
-const NAMED = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+const NAMED = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
 const ROUNDS_MAX = 20; // of questions within one call; a server that asks on for ever is stopped
+const POLL_MS_MAX = 10_000; // between two looks at a task, whatever the server proposes
 const RETRY_MS = 1000; // before a stream that broke is opened again, where the server says nothing else
 const EVENT_CHARS_MAX = 64 * 1024 * 1024; // of one event
 
@@ -91,15 +99,46 @@ export class Connection {
     let sent = params;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const result = await this.once(method, sent, { signal, progress });
+      if (result?.resultType === "task") return this.followed(result, { signal, progress });
       if (result?.resultType !== "input_required") return result;
-      const inputResponses = {};
-      for (const [key, question] of Object.entries(result.inputRequests ?? {})) {
-        inputResponses[key] = await this.hooks.ask(question, signal);
-      }
-      sent = { ...params, inputResponses };
+      sent = { ...params, inputResponses: await this.answers(result.inputRequests, signal) };
       if (result.requestState !== undefined) sent.requestState = result.requestState;
     }
     throw new Error(`The server asked ${ROUNDS_MAX} times and gave no answer.`);
+  }
+
+  async answers(asked, signal) {
+    const responses = {};
+    for (const [key, question] of Object.entries(asked ?? {})) responses[key] = await this.hooks.ask(question, signal);
+    return responses;
+  }
+
+  /** The result of a call that the server made a task of (extension io.modelcontextprotocol/tasks). */
+  async followed(created, { signal, progress }) {
+    const { taskId } = created;
+    const answered = new Set();
+    let task = created;
+    const cancel = () => this.once("tasks/cancel", { taskId }, {}).catch(() => {});
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      for (;;) {
+        if (task.status === "completed" && task.result) return task.result;
+        if (["completed", "failed", "cancelled"].includes(task.status)) {
+          throw new RpcError(task.error ?? { code: -32603, message: task.statusMessage ?? `The task is ${task.status}.` });
+        }
+        progress?.({ message: `task ${task.status}${task.statusMessage ? `: ${task.statusMessage}` : ""}` });
+        const asked = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.has(key));
+        if (asked.length > 0) {
+          const inputResponses = await this.answers(Object.fromEntries(asked), signal);
+          for (const [key] of asked) answered.add(key);
+          await this.once("tasks/update", { taskId, inputResponses }, {});
+        }
+        await pause(Math.min(task.pollIntervalMs ?? RETRY_MS, POLL_MS_MAX), signal ?? this.ended.signal);
+        task = await this.once("tasks/get", { taskId }, {});
+      }
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
   }
 
   async notify(method, params) {
@@ -143,7 +182,7 @@ export class Connection {
     if (this.modern) {
       meta[`${META}protocolVersion`] = MODERN;
       meta[`${META}clientInfo`] = CLIENT;
-      meta[`${META}clientCapabilities`] = CAPABILITIES;
+      meta[`${META}clientCapabilities`] = { ...CAPABILITIES, extensions: { [`${META}tasks`]: {} } };
       meta[`${META}logLevel`] = this.logLevel;
     }
     const whole = Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params;

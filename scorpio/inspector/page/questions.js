@@ -4,6 +4,8 @@ import { formFor } from "./form.js";
 import { h, json, uniqueId } from "./dom.js";
 import { block } from "./content.js";
 
+const DEAF_MS = 400; // an Enter this soon after a dialog appears was meant for what was there before
+
 /** The result for one request of the server, from the person. Rejects with `signal`, and with -32601 for the unknown. */
 export async function ask(request, signal, roots, holder) {
   const { method, params = {} } = request;
@@ -97,7 +99,14 @@ function dialog(title, holder, signal, build, closed) {
       if (reason instanceof Error) finish(reject, reason);
       else fault.textContent = reason;
     };
-    const form = h("form", { method: "dialog", onsubmit: (event) => event.preventDefault() },
+    const opened = performance.now();
+    const form = h("form", {
+      method: "dialog",
+      onsubmit: (event) => event.preventDefault(),
+      onkeydown: (event) => {
+        if (event.key === "Enter" && performance.now() - opened < DEAF_MS) event.preventDefault();
+      },
+    },
       h("h2", { id }, title), build(done, fail), fault);
     const element = h("dialog", { "aria-labelledby": id, oncancel: (event) => {
       event.preventDefault();
