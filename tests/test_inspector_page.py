@@ -193,7 +193,8 @@ def test_a_resource_is_read_and_its_changes_are_told(page: Browser) -> None:
 
 
 def test_a_list_that_changes_is_listed_again(page: Browser) -> None:
-    lists = "[...document.querySelectorAll('#history summary')].filter(each => each.textContent.includes('tools/list')).length"
+    messages = "[...document.querySelectorAll('#history summary')]"
+    lists = f"{messages}.filter(each => each.textContent.includes('tools/list')).length"
     before = page.value(lists)
     choose(page, "Tools", "test_trigger_tool_change")
     page.value("document.querySelector('#panel-Tools .chosen form').requestSubmit()")

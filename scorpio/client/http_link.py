@@ -28,8 +28,9 @@ RETRIES_MAX = 10
 
 CLOSE_S = 2.0
 BODY_SHOWN_CHARS = 300
-NOT_THIS_TRANSPORT = (400, 404, 405)
-"""How a server of 2024-11-05 refuses the first POST. Source: MCP basic/transports, "Backwards Compatibility"."""
+NOT_THIS_TRANSPORT = (404, 405)
+"""How a server of 2024-11-05 refuses the first POST, beside 400, which a server of today may answer too.
+Source: MCP basic/transports, "Backwards Compatibility"."""
 
 
 class HttpLink:
@@ -104,11 +105,9 @@ class HttpLink:
         response = await self._request("POST", self._url, self._headers_of(message), _encoded(message))
         self._session = _header(response, "mcp-session-id") or self._session
         kind = _header(response, "content-type")
-        if (
-            response.status.as_int() in NOT_THIS_TRANSPORT
-            and message.get("method") == "initialize"
-            and (not kind.startswith("application/json"))
-        ):
+        status = response.status.as_int()
+        elsewhere = status in NOT_THIS_TRANSPORT or (status == 400 and not kind.startswith("application/json"))
+        if elsewhere and message.get("method") == "initialize":
             await self._open_old(message)
             return
         if kind.startswith("text/event-stream"):
