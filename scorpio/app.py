@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from scorpio.server.lanes import Lane
     from scorpio.settings import Settings
+    from scorpio.transports.http.serve import HttpOptions
+    from scorpio.transports.http.site import Page
 
 DEFAULT_TOOLSETS = ("core",)
 
@@ -59,3 +61,26 @@ def serve_stdio(toolsets: Sequence[str] = ()) -> int:
         return 2
     stdio.serve(server, wire)
     return 0
+
+
+def serve_http(options: HttpOptions, toolsets: Sequence[str] = ()) -> int:
+    """Serve many clients over HTTP until a signal ends it. Returns only when nothing could be served."""
+    from scorpio.transports.http.serve import CannotServe, run
+
+    try:
+        run(lambda lane: build_server(toolsets, lane), options, _pages())
+    except (ToolsetError, CannotServe) as error:
+        os.write(2, f"scorpio: {error}\n".encode())
+        return 2 if isinstance(error, ToolsetError) else error.status
+    return 0
+
+
+def _pages() -> dict[bytes, Page]:
+    from scorpio import inspector
+    from scorpio.transports.http.site import Page
+
+    headers = "".join(f"{name}: {value}\r\n" for name, value in inspector.HEADERS.items()).lower().encode()
+    return {
+        path.encode(): Page(content, media_type.encode(), headers)
+        for path, (media_type, content) in inspector.files().items()
+    }

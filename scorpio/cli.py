@@ -1,4 +1,4 @@
-"""The command line: serve, wait, --version, --help. The no-argument path (serve on stdio) imports none of it."""
+"""The command line: a row a command. The no-argument path (serve on stdio) imports none of it."""
 
 from __future__ import annotations
 
@@ -10,45 +10,226 @@ from scorpio import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
-def parser() -> argparse.ArgumentParser:
-    root = argparse.ArgumentParser(
-        prog="scorpio", description="Tools for agent clients over the Model Context Protocol (MCP)."
+def _serve(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
+    command.set_defaults(run=_run_serve)
+
+
+def _run_serve(chosen: argparse.Namespace) -> int:
+    from scorpio.app import serve_stdio
+
+    return serve_stdio(names_in(chosen.toolsets))
+
+
+def _http(command: argparse.ArgumentParser) -> None:
+    from scorpio.commands import http
+
+    http.add_options(command)
+    command.set_defaults(run=http.run)
+
+
+def _tools(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="of these instead of the configured ones")
+    command.add_argument("--json", action="store_true", help="as the protocol's own lists")
+    command.set_defaults(run=_run_tools)
+
+
+def _run_tools(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.tools import run
+
+    return run(names_in(chosen.toolsets), as_json=chosen.json)
+
+
+def _client(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "server", nargs=argparse.REMAINDER, metavar="COMMAND… | URL", help="default: this program's own"
     )
-    root.add_argument("--version", action="version", version=f"scorpio {__version__}")
-    commands = root.add_subparsers(dest="command", metavar="COMMAND")
-    serve = commands.add_parser("serve", help="serve MCP on stdin and stdout (what no command does too)")
-    serve.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
-    wait = commands.add_parser("wait", help="print the next thing a model is to be told here, as soon as there is one")
-    wait.add_argument("--timeout", type=seconds, metavar="S", help="give up after S seconds, with status 1")
-    answer = commands.add_parser("answer")  # internal, so it has no line in the help
-    answer.add_argument("file")
-    return root
+    _connecting(command)
+    command.add_argument("--trace", action="store_true", help="show every message")
+    command.set_defaults(run=_run_client)
+
+
+def _run_client(chosen: argparse.Namespace) -> int:
+    if chosen.server[:1] == ["conformance"]:
+        from scorpio.commands.conformance import run
+
+        return run(chosen.server[1:])
+    from scorpio.commands.client import client
+
+    return client(
+        chosen.server, headers=chosen.header, toolsets=chosen.toolsets, era=chosen.protocol, trace=chosen.trace
+    )
+
+
+def _call(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tool")
+    command.add_argument("arguments", nargs="*", metavar="name=value", help="or one JSON object")
+    command.add_argument("--json", action="store_true", help="the result as the protocol gives it")
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--server", metavar="'COMMAND'", help="of a server on stdio")
+    where.add_argument("--url", help="of a server on HTTP")
+    _connecting(command)
+    command.set_defaults(run=_run_call)
+
+
+def _run_call(chosen: argparse.Namespace) -> int:
+    import shlex
+
+    from scorpio.commands.client import call
+
+    return call(
+        chosen.tool,
+        chosen.arguments,
+        server=[chosen.url] if chosen.url else shlex.split(chosen.server or ""),
+        headers=chosen.header,
+        toolsets=chosen.toolsets,
+        era=chosen.protocol,
+        as_json=chosen.json,
+    )
+
+
+def _connecting(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--toolsets", default="", metavar="A,B", help="of this program's own server")
+    command.add_argument("--protocol", default="auto", metavar="REVISION", help="auto, modern, legacy or a revision")
+    command.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="of every HTTP request")
+
+
+def _install(command: argparse.ArgumentParser) -> None:
+    _registration(command)
+    command.set_defaults(run=_run_install)
+
+
+def _run_install(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.install import install
+
+    return install(chosen.client, dry_run=chosen.dry_run)
+
+
+def _uninstall(command: argparse.ArgumentParser) -> None:
+    _registration(command)
+    command.set_defaults(run=_run_uninstall)
+
+
+def _run_uninstall(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.install import uninstall
+
+    return uninstall(chosen.client, dry_run=chosen.dry_run)
+
+
+def _registration(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--client", nargs="+", action="extend", default=[], metavar="NAME", help="these instead of all that are found"
+    )
+    command.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+
+
+def _config(command: argparse.ArgumentParser) -> None:
+    action = command.add_mutually_exclusive_group(required=True)
+    action.add_argument("--dump", action="store_true", help="every key and its value")
+    action.add_argument("--get", metavar="KEY", help="one value")
+    action.add_argument("--set", nargs=2, metavar=("KEY", "VALUE"), help="write a value to a file")
+    command.add_argument("--show-source", action="store_true", help="with --dump: where each value comes from")
+    command.add_argument(
+        "--level", choices=("user", "project"), default="user", help="with --set: whose file (default: user)"
+    )
+    command.set_defaults(run=_run_config)
+
+
+def _run_config(chosen: argparse.Namespace) -> int:
+    from scorpio.commands import config
+
+    if chosen.set:
+        return config.set_value(*chosen.set, level=chosen.level)
+    if chosen.get:
+        return config.get(chosen.get)
+    return config.dump(show_source=chosen.show_source)
+
+
+def _wait(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--timeout", type=seconds, metavar="S", help="give up after S seconds, with status 1")
+    command.set_defaults(run=_run_wait)
+
+
+def _run_wait(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.wait import run
+
+    return run(chosen.timeout)
 
 
 def seconds(value: str) -> float:
+    """Of an option. Raises ValueError."""
     read = float(value)
     if not 0 <= read < math.inf:
         raise ValueError
     return read
 
 
+def _completions(command: argparse.ArgumentParser) -> None:
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.set_defaults(run=_run_completions)
+
+
+def _run_completions(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.completions import run
+
+    return run(chosen.shell, parser())
+
+
+def _answer(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file")
+    command.set_defaults(run=_run_answer)
+
+
+def _run_answer(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.answer import run
+
+    return run(chosen.file)
+
+
+COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...] = (
+    ("serve", "serve MCP on stdin and stdout (what no command does too)", _serve),
+    ("http", "serve MCP over HTTP, to many clients at once", _http),
+    ("tools", "show the tools, prompts and resources", _tools),
+    ("call", "call one tool of a server and print its result", _call),
+    ("client", "talk to any MCP server interactively", _client),
+    ("install", "put this program to ~/.scorpio and register it with the MCP clients found here", _install),
+    ("uninstall", "remove it from the clients' configuration", _uninstall),
+    ("config", "show or set the configuration", _config),
+    ("wait", "print the next thing a model is to be told here, as soon as there is one", _wait),
+    ("completions", "print the completion script of a shell", _completions),
+    ("answer", "", _answer),
+)
+"""Name, what it does, its options. Without a text it is internal, and has no line in the help."""
+
+
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """`only`: a command whose options are wanted; the others then have none, and import nothing."""
+    root = argparse.ArgumentParser(
+        prog="scorpio", description="Tools for agent clients over the Model Context Protocol (MCP)."
+    )
+    root.add_argument("--version", action="version", version=f"scorpio {__version__}")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND")
+    for name, does, options in COMMANDS:
+        command = commands.add_parser(name, help=does, description=does) if does else commands.add_parser(name)
+        if only in ("", name):
+            options(command)
+    return root
+
+
+def names_in(value: str) -> list[str]:
+    """The names in a list with commas."""
+    return [name for name in value.split(",") if name]
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Exit status: 0, 2 for a wrong call, else what the command says."""
-    chosen = parser().parse_args(arguments)
-    if chosen.command == "serve":
-        from scorpio.app import serve_stdio
-
-        return serve_stdio([name for name in chosen.toolsets.split(",") if name])
-    if chosen.command == "wait":
-        from scorpio.commands.wait import run as wait
-
-        return wait(chosen.timeout)
-    if chosen.command == "answer":
-        from scorpio.commands.answer import run
-
-        return run(chosen.file)
-    parser().print_help(sys.stdout)
-    return 0
+    """Exit status: that of the command, or 2 for a wrong call."""
+    names = [name for name, _, _ in COMMANDS]
+    first = arguments[0] if arguments else ""
+    chosen = parser(first if first in names else "").parse_args(arguments)
+    if chosen.command is None:
+        parser().print_help(sys.stdout)
+        return 0
+    return int(chosen.run(chosen))

@@ -41,6 +41,74 @@ COMPLETION_VALUES_MAX = 100
 PROGRESS_EVERY_S = 5.0
 """Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s."""
 
+# -- HTTP
+
+HTTP_HEAD_BYTES_MAX = 16 * 1024
+"""Request line and headers of one request; browsers and proxies send 1 to 4 KiB."""
+
+HTTP_BODY_BYTES_MAX = 4 * 1024 * 1024
+"""One POST: the official SDKs take as much, and the largest arguments, a screenshot in base64, fit."""
+
+HTTP_HEAD_S_MAX = 5.0
+"""From the connection or the first byte of a request to the end of its headers; they come in one packet."""
+
+HTTP_BODY_S_MAX = 20.0
+"""From the headers to the end of the body: 4 MiB over a line of 2 Mbit/s."""
+
+HTTP_STALL_S_MAX = 30.0
+"""A client that takes none of what is written for this long is gone, or wants to look so."""
+
+HTTP_IDLE_S_MAX = 60.0
+"""A connection that is kept without a request; clients keep theirs for 4 to 60 s."""
+
+HTTP_LINGER_S_MAX = 2.0
+"""After a refusal, what the client still sends is read and dropped for so long: else a reset overtakes the answer."""
+
+HTTP_CONNECTIONS_MAX = 1024
+"""Connections at the same time; as many descriptors as a process may have on most systems, less those of commands."""
+
+HTTP_DESCRIPTORS_KEPT = 128
+"""Of the descriptors this process may have, those that connections may not take: commands, files, the state."""
+
+HTTP_PIPELINED_MAX = 16
+"""Requests that wait on one connection for the answer to the one before; then it is not read."""
+
+HTTP_STREAM_QUEUED_BYTES_MAX = 1024 * 1024
+"""Events queued for a client that does not read, beside the one that is written; then its connection is closed."""
+
+HTTP_HINTS_QUEUED_BYTES_MAX = 256 * 1024
+"""As above for progress and log messages, which are dropped instead."""
+
+HTTP_KEEP_ALIVE_S = 15.0
+"""Longest silence of an event stream, then a comment is sent: proxies and clients close after 30 to 60 s."""
+
+HTTP_SESSIONS_MAX = 512
+"""Sessions of the legacy era; a client has one."""
+
+HTTP_SESSION_IDLE_S_MAX = 1800
+"""A session without a request, a stream or a call for so long has ended: half an hour, as long as a meeting break."""
+
+HTTP_SESSION_SPARE_S = 60.0
+"""Where all sessions are taken, one that was not used for this long gives way to a new client."""
+
+HTTP_EVENTS_MAX = 256
+"""Events of one session that are kept for a client that comes back; the newest answer is always among them."""
+
+HTTP_EVENTS_BYTES_MAX = 1024 * 1024
+"""As above, in bytes."""
+
+HTTP_EVENTS_TOTAL_BYTES_MAX = 64 * 1024 * 1024
+"""As above, of all sessions together; then the session that has most loses its oldest ones."""
+
+HTTP_RETRY_MS = 1000
+"""How long a client should wait before it comes back to a stream: the default of the official SDKs."""
+
+HTTP_PRIME_AFTER_MS = 100
+"""A call that lasts longer becomes a stream that can be resumed, where the revision knows how to say so."""
+
+HTTP_STOP_MS_MAX = 300
+"""When the server ends, time for calls in progress to finish."""
+
 # -- ends of life
 
 DRAIN_MS_MAX = 1000
@@ -305,3 +373,6 @@ TASK_OUTPUT_CHARS_MAX = 256 * 1024
 
 TASK_OUTPUT_UPDATES_S = 2.0
 """Between two announcements that a running task has printed something."""
+
+CLIENT_FILE_BYTES_MAX = 64 * 1024 * 1024
+"""Longest configuration file of a client that is edited; Claude Code's holds its history too and has reached 10 MB."""

@@ -139,16 +139,25 @@ class Settings:
     piggyback: bool
     """What waits to be told is added to the next tool's result."""
 
-    def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        values: dict[str, Any],
+        hidden_tools: frozenset[str],
+        warnings: tuple[str, ...],
+        sources: dict[str, str] | None = None,
+    ) -> None:
         for key in KEYS:
             object.__setattr__(self, key.attribute, values.get(key.name, key.default))
         object.__setattr__(self, "hidden_tools", hidden_tools)
         object.__setattr__(self, "warnings", warnings)
+        object.__setattr__(self, "sources", sources or {})
 
     hidden_tools: frozenset[str]
     """Tools switched off by `TOOL_<NAME>=false`, as NAME in upper case without underscores."""
     warnings: tuple[str, ...]
     """What was wrong in the files, a sentence each."""
+    sources: dict[str, str]
+    """Key -> file and line, or the variable, that its value is from. Keys with their default are not in it."""
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Settings are frozen: {name} is set by configuration")
@@ -157,12 +166,12 @@ class Settings:
 class _Reading:
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
+        self.sources: dict[str, str] = {}
         self.shown: dict[str, bool] = {}
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
-        content = _content(path)
-        for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        for number, raw in enumerate(content(path).decode("utf-8", "replace").splitlines(), 1):
             line = raw.strip()
             if not line or line.startswith("#"):
                 continue
@@ -180,6 +189,7 @@ class _Reading:
                 shown = _boolean(value)
                 if trusted or not shown:
                     self.shown[name[5:].upper().replace("_", "")] = shown
+                    self.sources[name] = where
                 return
             if key is None:
                 self.warnings.append(f"{where}: unknown key {name[:80]!r}; the line is ignored.")
@@ -192,9 +202,10 @@ class _Reading:
             self.warnings.append(f"{where}: {name} may not be loosened by a project's file; the line is ignored.")
             return
         self.values[name] = read
+        self.sources[name] = where
 
 
-def _content(path: str) -> bytes:
+def content(path: str) -> bytes:
     """b"" where there is no file. Never waits: a repository may hold a link to a terminal or a pipe in its place."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
@@ -243,7 +254,7 @@ def load(environ: Mapping[str, str], home_root: str, project: str | None = None)
             if name.startswith(prefix) and value.lower() in (*TRUE_WORDS, *FALSE_WORDS):  # others may mean other things
                 reading.set(name.removeprefix("SCORPIO_"), value, f"environment variable {name}")
     hidden = frozenset(name for name, shown in reading.shown.items() if not shown)
-    return Settings(reading.values, hidden, tuple(reading.warnings))
+    return Settings(reading.values, hidden, tuple(reading.warnings), reading.sources)
 
 
 def project_of(directory: str) -> str:

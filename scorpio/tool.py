@@ -163,6 +163,13 @@ class Call(_Stateful[State]):
         """Tell every client that subscribed to `uri` that it has changed."""
         raise NotImplementedError
 
+    def let_go(self) -> None:
+        """Close the connection this call's messages travel on, where the client can come back for the rest of them.
+
+        Elsewhere nothing happens. For calls that last long and say little (MCP 2025-11-25, basic/transports).
+        """
+        raise NotImplementedError
+
     def ask(self, key: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The client's answer to one question; see `ask_all`."""
         return self.ask_all({key: (method, params)})[key]

@@ -36,6 +36,7 @@ class Revision:
         "enum_titles",
         "era",
         "name",
+        "primes",
         "progress_message",
         "resource_link",
         "resource_not_found",
@@ -57,6 +58,7 @@ class Revision:
         elicitation: bool = True,
         elicitation_url: bool = True,
         enum_titles: str = "const",
+        primes: bool = False,
         resource_not_found: int = RESOURCE_NOT_FOUND,
         tool_keys: tuple[str, ...] = _DESCRIPTOR_KEYS_2025_11,
     ) -> None:
@@ -82,6 +84,8 @@ class Revision:
         """Its `mode: "url"` exists."""
         self.enum_titles = enum_titles
         """How a choice names its options: `const` (oneOf of const/title) or `enumNames`."""
+        self.primes = primes
+        """Streams of HTTP begin with an empty event, whose id a client can come back with."""
         self.resource_not_found = resource_not_found
         """Error code for a URI nobody serves."""
         self.tool_keys = tool_keys
@@ -113,7 +117,7 @@ V2025_03_26 = Revision(
 V2025_06_18 = Revision(
     "2025-06-18", era=LEGACY, elicitation_url=False, enum_titles="enumNames", tool_keys=_DESCRIPTOR_KEYS_2025_06
 )
-V2025_11_25 = Revision("2025-11-25", era=LEGACY)
+V2025_11_25 = Revision("2025-11-25", era=LEGACY, primes=True)
 V2026_07_28 = Revision("2026-07-28", era=MODERN, resource_not_found=INVALID_PARAMS, tool_keys=_DESCRIPTOR_KEYS_2026)
 
 REVISIONS: Mapping[str, Revision] = {
@@ -128,6 +132,8 @@ NAMES_NEWEST_FIRST = tuple(sorted(REVISIONS, reverse=True))
 """The names are dates; this order is for people and is not compared with."""
 
 MODERN_NAMES = tuple(row.name for row in REVISIONS.values() if row.era == MODERN)
+
+LEGACY_NAMES = tuple(row.name for row in REVISIONS.values() if row.era == LEGACY)
 
 
 def negotiated(requested: str) -> Revision:

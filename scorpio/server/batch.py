@@ -82,9 +82,10 @@ class _Batch:
             if line is not None:
                 self._answers.append(line)
             self._late -= 1
-            whole = self._line() if self._closed and self._late == 0 else None
-        if whole is not None:
-            self._peer.write(whole)
+            last = self._closed and self._late == 0
+            whole = self._line() if last else None
+        if last:
+            self._peer.write(whole or b"")  # nothing, where all were cancelled: HTTP waits for that much
 
     def _line(self) -> bytes | None:
         if not self._answers:

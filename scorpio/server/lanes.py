@@ -124,10 +124,11 @@ class ThreadLane:
 
 
 class LoopLane:
-    """The lane of a transport that is asyncio itself."""
+    """The lane of a transport that is asyncio itself. Made in the thread of the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._thread = _thread.get_ident()
 
     def submit(self, work: Work, failed: Failed) -> Handle:
         handle = Handle(self)
@@ -135,7 +136,10 @@ class LoopLane:
         return handle
 
     def call_soon(self, function: Callable[[], None]) -> None:
-        self._loop.call_soon_threadsafe(function)
+        if _thread.get_ident() == self._thread:
+            self._loop.call_soon(function)
+        else:
+            self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:
         """The loop belongs to the transport, which ends it."""

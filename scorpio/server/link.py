@@ -36,7 +36,11 @@ class Link(StateLink):
         return bool(self._with_session(owner))
 
     def _with_session(self, owner: str) -> list[Peer]:
-        return [peer for peer in tuple(self._server.peers) if peer.owner == owner and peer.session is not None]
+        return [
+            peer
+            for peer in tuple(self._server.peers)
+            if peer.owner == owner and peer.session is not None and peer.client is peer
+        ]
 
     def owners(self) -> set[str]:
         return {peer.owner for peer in tuple(self._server.peers)}
@@ -48,4 +52,4 @@ class Link(StateLink):
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
         if any(peer.busy() for peer in peers):
             return 0.0
-        return time.monotonic() - max((peer.last_call_s for peer in peers), default=0.0)
+        return time.monotonic() - max((peer.client.last_call_s for peer in peers), default=0.0)

@@ -75,8 +75,10 @@ class Peer:
         "_lock",
         "answering",
         "asked",
+        "client",
         "ended",
         "last_call_s",
+        "let_go",
         "listens",
         "local",
         "offer",
@@ -113,13 +115,30 @@ class Peer:
         self.asked: dict[RequestId, Callable[[Response | None], None]] = {}
         """Requests of ours without an answer yet; the callback gets None when the client is gone."""
         self.last_call_s = 0.0
-        """When the last tool call ended, or a call of the slow lane, on the monotonic clock."""
+        """When the last tool call of this client ended, or a call of the slow lane, on the monotonic clock."""
         self.on_idle: Callable[[], None] | None = None
         """Called when the last call in progress has been answered."""
         self.ended = False
         """Set when the client asked the server to go."""
+        self.let_go: Callable[[], None] | None = None
+        """Closes the connection that what is written now travels on, where the client can come back for the rest."""
+        self.client: Peer = self
+        """Another one where this stands for one request of it."""
         self._asked_count = 0
         self._lock = _thread.allocate_lock()
+
+    def for_request(self, write: Callable[[bytes], None], offer: Callable[[bytes], None], *, shared: bool) -> Peer:
+        """This client as one request of it sees it, where every request has a way back of its own (HTTP).
+
+        `shared`: ids are unique among all requests of this client, so calls and questions are the client's too; else
+        each request stands for itself.
+        """
+        peer = Peer(write, self.owner, offer, local=self.local)
+        peer.client = self
+        peer.session = self.session
+        if shared:
+            peer.running, peer.listens, peer.asked, peer._lock = self.running, self.listens, self.asked, self._lock
+        return peer
 
     def notify(self, method: str, params: bytes) -> None:
         self.write(encode_notification(method, params))
@@ -130,12 +149,17 @@ class Peer:
 
     def request(self, method: str, params: bytes, answered: Callable[[Response | None], None]) -> RequestId:
         """Send a request of ours; `answered` is called once, on the thread that reads."""
-        with self._lock:
-            self._asked_count += 1
-            id_ = f"scorpio-{self._asked_count}"
+        id_ = self.new_id()
         self.asked[id_] = answered
         self.write(encode_request(id_, method, params))
         return id_
+
+    def new_id(self) -> str:
+        """For a request of ours; never given to this client before."""
+        client = self.client
+        with client._lock:
+            client._asked_count += 1
+            return f"scorpio-{client._asked_count}"
 
     def in_flight(self, id_: RequestId) -> bool:
         return id_ in self.running or id_ in self.listens
@@ -165,9 +189,10 @@ class Peer:
 
     def fail_questions(self) -> None:
         """Nobody is left to answer what the server asked."""
-        asked, self.asked = self.asked, {}
-        for answered in asked.values():
-            answered(None)
+        for id_ in tuple(self.asked):
+            answered = self.asked.pop(id_, None)
+            if answered is not None:
+                answered(None)
 
     def cancel_all(self) -> None:
         for id_ in tuple(self.running):

@@ -83,39 +83,61 @@ class Server:
 
     def receive(self, frame: bytes, peer: Peer) -> bytes | None:
         """The lines to write now, or None: a notification, or a call whose answer leaves later."""
+        try:
+            message = self.message(frame)
+            if isinstance(message, list):
+                return self.receive_batch(message, peer)
+        except ProtocolError as error:
+            return self._refused(error)
+        return self.receive_message(message, peer)
+
+    def message(self, frame: bytes) -> Request | Notification | Response | list[Any]:
+        """What a frame says; a list is a batch, unread. Raises ProtocolError, with the id where it is known."""
         if self._quick_loads is not None:
             request = plain_request(frame, self._quick_loads)
             if request is not None:
-                return self.receive_message(request, peer)
+                return request
         try:
             value = self._decode(frame)
-            if type(value) is list:
-                from scorpio.server.batch import receive_batch
-
-                return receive_batch(self, value, peer)
-            message = message_of(value)
-        except ProtocolError as error:
-            return self._refused(error)
+            return value if type(value) is list else message_of(value)
+        except ProtocolError:
+            raise
         except Exception as bug:  # such as too little memory for its values: the next message may be smaller
-            return self._refused(self.internal_error(bug))
-        return self.receive_message(message, peer)
+            raise self.internal_error(bug) from None
+
+    def receive_batch(self, values: list[Any], peer: Peer) -> bytes | None:
+        """Raises ProtocolError where the peer's revision has no batches."""
+        from scorpio.server.batch import receive_batch
+
+        return receive_batch(self, values, peer)
 
     def receive_message(self, message: Request | Notification | Response, peer: Peer) -> bytes | None:
+        if isinstance(message, Request):
+            try:
+                return self.answer(message, peer)
+            except ProtocolError as refused:
+                return encode_error(message.id, refused)
         try:
-            if isinstance(message, Request):
-                return self._request(message, peer)
             if isinstance(message, Notification):
                 lifecycle.notified(self, message, peer)
             elif type(message.id) is int or type(message.id) is str:
                 answered = peer.asked.pop(message.id, None)
                 if answered is not None:
                     answered(message)
-            return None
-        except ProtocolError as error:
-            refused = error
+        except ProtocolError:
+            pass
+        except (Exception, SystemExit) as bug:
+            self.internal_error(bug)
+        return None
+
+    def answer(self, request: Request, peer: Peer) -> bytes | None:
+        """The line that answers, or None when it leaves later. Raises ProtocolError, for whoever wants its code."""
+        try:
+            return self._request(request, peer)
+        except ProtocolError:
+            raise
         except (Exception, SystemExit) as bug:  # a library that calls exit() must not end the server
-            refused = self.internal_error(bug)
-        return encode_error(message.id, refused) if isinstance(message, Request) else None
+            raise self.internal_error(bug) from None
 
     def _request(self, request: Request, peer: Peer) -> bytes | None:
         params = request.params

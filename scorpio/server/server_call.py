@@ -118,6 +118,10 @@ class ServerCall(Call["Any"]):
     def changed_resource(self, uri: str) -> None:
         subscriptions.changed_resource(self._server, uri)
 
+    def let_go(self) -> None:
+        if self._peer.let_go is not None:
+            self._peer.let_go()
+
     def ask_all(self, asked: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
         if self._running is None:
             raise TypeError("an instant handler cannot ask: make it `async def`")

@@ -110,7 +110,7 @@ def _start(
 
 def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
     """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
-    peer.last_call_s = time.monotonic()
+    peer.client.last_call_s = time.monotonic()
     for toolset in server.features.telling:
         result.content += server.state(toolset).after_result(peer.owner)
     body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}

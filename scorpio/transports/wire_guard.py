@@ -113,8 +113,7 @@ class StrayText:
 
 def claim() -> Wire:
     """Take fd 0 and 1 for the wire. To be called once, before anything else opens a file."""
-    for descriptor in (0, 1, 2):
-        _fill(descriptor)
+    fill_standard()
     read_fd, write_fd = _private(0), _private(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -123,6 +122,12 @@ def claim() -> Wire:
     sys.stdin = None
     sys.stdout = sys.stderr
     return Wire(read_fd, write_fd)
+
+
+def fill_standard() -> None:
+    """Descriptors 0 to 2 are open, so that no file of ours lands there. Before anything else opens one."""
+    for descriptor in (0, 1, 2):
+        _fill(descriptor)
 
 
 def _private(descriptor: int) -> int:

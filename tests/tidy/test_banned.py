@@ -28,7 +28,6 @@ SERVING_CALLS = {
 
 ALLOWED = {
     # Where the call is the point of the module, or a wait that nothing announces the end of.
-    "scorpio/client/render.py": {"print"},
     "tools/conformance/test_stray_output/handler.py": {"print"},
     "scorpio/process.py": {"time.sleep"},  # 1 ms, from the end of a socket to the end of its process
     "scorpio/transports/stdio.py": {"time.sleep"},  # the last bound before os._exit

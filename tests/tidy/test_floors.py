@@ -12,6 +12,7 @@ from tests.tidy import sources
 FLOORS = {
     "scorpio": 0,  # the version
     "scorpio.limits": 0,
+    "scorpio.inspector": 0,
     "scorpio.protocol": 0,
     "scorpio.log": 1,
     "scorpio.settings": 1,
@@ -29,6 +30,7 @@ FLOORS = {
     "scorpio.server": 3,
     "scorpio.transports": 4,
     "scorpio.client": 4,
+    "scorpio.registration": 4,
     "tools": 5,
     "scorpio.app": 6,
     "scorpio.cli": 6,
@@ -116,7 +118,7 @@ def test_every_module_of_the_program_has_a_floor() -> None:
         ("scorpio.protocol.framing", "import time"),
         ("scorpio.server.calls", "from tools.core import state"),
         ("scorpio.toolset", "def late():\n    from scorpio.app import build_server"),
-        ("scorpio.client.links", "from scorpio.tool import text"),
+        ("scorpio.client.client", "from scorpio.tool import text"),
         ("tools.sum.sum.handler", "from tools.core.state import CoreState"),
         ("tools.sum.sum.handler", "from scorpio.server.calls import RunningCall"),
     ],

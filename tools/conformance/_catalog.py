@@ -81,6 +81,9 @@ if TYPE_CHECKING:
     class TestMultipleContentTypesArguments(TypedDict):
         pass
 
+    class TestReconnectionArguments(TypedDict):
+        pass
+
     class TestResourceLinkArguments(TypedDict):
         pass
 
@@ -635,6 +638,23 @@ def validate_test_multiple_content_types(data, custom_formats={}, name_prefix=No
     return data
 
 
+accept_test_reconnection = None
+
+
+def validate_test_reconnection(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 accept_test_resource_link = None
 
 
@@ -1172,6 +1192,12 @@ def load_test_prompt_with_image() -> Any:
     return handle, None
 
 
+def load_test_reconnection() -> Any:
+    from tools.conformance.test_reconnection.handler import handle
+
+    return handle, None
+
+
 def load_test_resource_link() -> Any:
     from tools.conformance.test_resource_link.handler import handle
 
@@ -1527,6 +1553,16 @@ TOOLS = (
         "load": load_test_multiple_content_types,
         "accept": accept_test_multiple_content_types,
         "validate": validate_test_multiple_content_types,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_reconnection',
+        "slow": True,
+        "descriptor": b'{"name":"test_reconnection","title":"Test reconnection","description":"Lets go of the connection in the middle of the call; a client that comes back gets the answer.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_reconnection,
+        "accept": accept_test_reconnection,
+        "validate": validate_test_reconnection,
         "coercions": (),
         "optional": (),
     },

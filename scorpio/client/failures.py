@@ -1,0 +1,26 @@
+"""What can go wrong between a client and a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class LinkFailure(Exception):
+    """The server cannot be reached, or went away. A sentence."""
+
+
+class RpcFailure(Exception):
+    """The server answered a request with an error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class Refusal(Exception):
+    """What we answer a server's request with when its person will not answer it. `code` of JSON-RPC."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code

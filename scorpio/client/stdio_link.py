@@ -1,0 +1,149 @@
+"""A server that this program starts, on its stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from scorpio.client.client import Message
+from scorpio.client.failures import LinkFailure
+from scorpio.protocol.framing import OVERSIZE, LineFramer
+from scorpio.protocol.revisions import Revision
+
+READ_BYTES = 64 * 1024
+"""One read: what a pipe holds on Linux."""
+
+END_WAIT_S = 2.0
+"""For a server whose stdin was closed to end by itself; then it is told by a signal, and half a second later killed."""
+
+KILL_WAIT_S = 0.5
+
+
+class StdioLink:
+    """See `client.Link`. What the server says on stderr goes to `said`, line by line."""
+
+    def __init__(
+        self, command: Sequence[str], said: Callable[[str], None], environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.revision: Revision | None = None
+        self._command = command
+        self._said = said
+        self._environ = dict(environ) if environ is not None else None
+        self._process: asyncio.subprocess.Process | None = None
+        self._jobs: list[asyncio.Task[None]] = []
+        self._lost: Callable[[str], None] = lambda reason: None
+        self._last_words: list[str] = []
+
+    async def open(self, receive: Callable[[Any], None], lost: Callable[[str], None]) -> None:
+        self._lost = lost
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._environ,
+                start_new_session=sys.platform != "win32",
+            )
+        except OSError as error:
+            raise LinkFailure(f"{self._command[0]} cannot be started: {error.strerror or error}.") from None
+        self._jobs = [asyncio.ensure_future(self._read(receive)), asyncio.ensure_future(self._read_errors())]
+
+    async def send(self, message: Message) -> None:
+        process = self._process
+        if process is None or process.stdin is None:
+            raise LinkFailure("The server was not started.")
+        try:
+            process.stdin.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            await process.stdin.drain()
+        except (ConnectionError, RuntimeError):
+            raise LinkFailure(self._ending()) from None
+        except UnicodeEncodeError:
+            raise LinkFailure("The message holds a lone surrogate, which JSON cannot carry.") from None
+
+    async def ready(self) -> None:
+        """Nothing else to open."""
+
+    def cancel(self, request_id: int | str) -> bool:
+        return False
+
+    def learn(self, tools: list[Message]) -> list[Message]:
+        return tools
+
+    async def close(self) -> None:
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        for number, wait_s in ((None, END_WAIT_S), (signal.SIGTERM, KILL_WAIT_S), (_KILL, KILL_WAIT_S)):
+            if number is not None:
+                self._signal(number)
+            try:
+                await asyncio.wait_for(process.wait(), wait_s)
+                break
+            except TimeoutError:
+                continue
+        self._signal(_KILL)  # what it left in its process group
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+
+    def _signal(self, number: int) -> None:
+        process = self._process
+        assert process is not None
+        try:
+            if sys.platform == "win32":
+                process.terminate()
+            else:
+                os.killpg(process.pid, number)
+        except OSError:
+            pass
+
+    async def _read(self, receive: Callable[[Any], None]) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        framer = LineFramer()
+        while chunk := await self._process.stdout.read(READ_BYTES):
+            for frame in framer.feed(chunk):
+                message = _decoded(frame)
+                if message is None:
+                    self._said(f"(not a message) {frame[:200].decode('utf-8', 'replace').rstrip()}")
+                else:
+                    receive(message)
+        await self._process.wait()
+        self._lost(self._ending())
+
+    async def _read_errors(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        framer = LineFramer()
+        while chunk := await self._process.stderr.read(READ_BYTES):
+            for frame in framer.feed(chunk):
+                line = frame.decode("utf-8", "replace").rstrip()
+                self._last_words = [*self._last_words[-2:], line]
+                self._said(line)
+
+    def _ending(self) -> str:
+        code = self._process.returncode if self._process is not None else None
+        how = "" if code is None else f" with status {code}" if code >= 0 else f" by signal {-code}"
+        words = f" Its last words: {' / '.join(self._last_words)}" if self._last_words else ""
+        return f"The server has ended{how}.{words}"
+
+
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+def _decoded(frame: bytes) -> Any:
+    """The JSON value; None for what is none."""
+    if frame is OVERSIZE:
+        return None
+    try:
+        return json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
