@@ -174,7 +174,7 @@ class Peer:
             if found is None or (call is not None and found is not call):
                 return None
             del self.running[id_]
-            self.last_call_s = time.monotonic()
+            self.client.last_call_s = time.monotonic()
             return found
 
     def busy(self) -> bool:
