@@ -62,6 +62,7 @@ class StdioLink:
             process.stdin.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
             await process.stdin.drain()
         except (ConnectionError, RuntimeError):
+            await asyncio.wait(self._jobs, timeout=KILL_WAIT_S)  # for its status and its last words
             raise LinkFailure(self._ending()) from None
         except UnicodeEncodeError:
             raise LinkFailure("The message holds a lone surrogate, which JSON cannot carry.") from None
