@@ -107,7 +107,7 @@ def test_a_completion_script_knows_every_command(run: Run, shell: str) -> None:
     script = run("completions", shell).stdout
     for word in ("serve", "install", "config", "dry-run"):
         assert word in script
-    assert "answer" not in script
+    assert "answer" not in script.replace("to answer for", "")  # an internal command
 
 
 def test_bash_completes_commands_and_options_with_the_script(run: Run, tmp_path: Path) -> None:
