@@ -30,9 +30,11 @@ class Lines:
 
         try:
             with patch_stdout(raw=True):
-                return await self._prompt_session().prompt_async(
-                    prompt, completer=self._completer() if completing else None, enable_history_search=completing
-                )
+                if not completing:  # an answer is nobody's next command, and may be a secret
+                    from prompt_toolkit import PromptSession
+
+                    return await PromptSession[str]().prompt_async(prompt)
+                return await self._prompt_session().prompt_async(prompt)
         except EOFError:
             return None
         except KeyboardInterrupt:
@@ -48,7 +50,12 @@ class Lines:
             history: History = InMemoryHistory()
             if self._history_path:
                 history = FileHistory(self._history_path)
-            self._session = PromptSession(history=history, complete_while_typing=False)
+            self._session = PromptSession(
+                history=history,
+                completer=self._completer(),
+                complete_while_typing=False,
+                enable_history_search=True,
+            )
         return self._session
 
     def _completer(self) -> Any:
