@@ -66,7 +66,6 @@ class RunningCall:
         meta: RequestMeta,
         entry: Entry,
         work: Work,
-        answers: dict[str, dict[str, Any]],
     ) -> None:
         self._server = server
         self._peer = peer
@@ -74,7 +73,7 @@ class RunningCall:
         self._meta = meta
         self._entry = entry
         self._work = work
-        self.answers = answers
+        self.answers: dict[str, dict[str, Any]] = {}
         """What the client answered in this and earlier rounds, by key."""
         self.refusals: dict[str, ToolFailure] = {}
         """Questions of the legacy era that the client answered with an error or not at all, by key."""
@@ -90,7 +89,15 @@ class RunningCall:
         """A handler's threads and the keep-alive report; nothing may follow the end of the call."""
 
     def start(self) -> None:
-        """Register first, submit second: the other order could lose the answer of a quick call."""
+        """Begin; the answer leaves later. Raises ProtocolError when the peer has too many calls in progress.
+
+        Registers first and submits second: the other order could lose the answer of a quick call.
+        """
+        if len(self._peer.running) >= RUNNING_CALLS_MAX:
+            raise ProtocolError(
+                INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
+            )
+        self._take_earlier_answers()
         self._peer.running[self._request.id] = self
         try:
             self._handle = self._server.lane.submit(self._run, self._not_begun)
@@ -98,17 +105,27 @@ class RunningCall:
             self._peer.take(self._request.id, self)
             raise
 
+    def _take_earlier_answers(self) -> None:
+        params = self._request.params
+        self.answers = earlier_answers(self._server, self._request, self._meta, self._peer)
+        if self.answers and "requestState" in params:
+            age_ms = self._server.seal.age_ms(params["requestState"])
+            self.waited_ms = dict.fromkeys(params.get("inputResponses", {}), age_ms)
+
     def _not_begun(self, fault: Exception) -> None:
         self._finish(self._failing(self._server.internal_error(fault)))
 
     def cancel(self) -> None:
         """Stop the work. The caller has taken the call from the peer, so nothing more is sent for it."""
+        self.stop()
+        if self._request.answer is not None:
+            self._request.answer(None)
+
+    def stop(self) -> None:
         with self._progress_lock:  # a report that is being written gets out; none comes after
             pass
         if self._handle is not None:
             self._handle.cancel()
-        if self._request.answer is not None:
-            self._request.answer(None)
 
     def live(self) -> bool:
         return self._peer.running.get(self._request.id) is self
@@ -131,7 +148,11 @@ class RunningCall:
             params["total"] = total
         if message and self._meta.revision.progress_message:
             params["message"] = message
-        self._peer.hint("notifications/progress", self._server.encode(params))
+        self.tell("notifications/progress", params)
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """A notification about this call."""
+        self._peer.hint(method, self._server.encode(params))
 
     async def _run(self) -> None:
         import asyncio
@@ -155,6 +176,10 @@ class RunningCall:
         self._finish(encode)
 
     def _finish(self, encode: Encode) -> None:
+        self._answer(encode)
+
+    def _answer(self, encode: Encode) -> bool:
+        """Answer the request, if that right is still ours; False when it was cancelled."""
         peer = self._peer
         peer.answering += 1
         with self._progress_lock:
@@ -164,6 +189,7 @@ class RunningCall:
         peer.answering -= 1
         if peer.on_idle is not None and not peer.busy():
             peer.on_idle()
+        return ours
 
     def _line(self, encode: Encode) -> bytes:
         try:
@@ -186,10 +212,17 @@ class RunningCall:
             try:
                 return await self._work(call)
             except InputRequired as required:
-                if not self._meta.revision.asks_by_request:
-                    return self._input_required(required)
-                await self._ask_client(required)
+                encode = await self._ask(required)
+                if encode is not None:
+                    return encode
         raise ToolFailure(f"{self._entry.name} asked more than {ASK_ROUNDS_MAX} questions in a row.")
+
+    async def _ask(self, required: InputRequired) -> Encode | None:
+        """Questions of one round: asked, so that the next round finds the answers; or a result that asks them."""
+        if not self._meta.revision.asks_by_request:
+            return self._input_required(required)
+        await self._ask_client(required)
+        return None
 
     def _input_required(self, required: InputRequired) -> Encode:
         state = self._server.seal.seal(
@@ -269,17 +302,8 @@ def _resolver(
 
 
 def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:
-    """Begin a slow call; its answer leaves later. Raises ProtocolError when the peer has too many in progress."""
-    if len(peer.running) >= RUNNING_CALLS_MAX:
-        raise ProtocolError(
-            INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
-        )
-    answers = earlier_answers(server, request, meta, peer)
-    call = RunningCall(server, peer, request, meta, entry, work, answers)
-    if answers and "requestState" in request.params:
-        age_ms = server.seal.age_ms(request.params["requestState"])
-        call.waited_ms = dict.fromkeys(request.params.get("inputResponses", {}), age_ms)
-    call.start()
+    """Begin a slow call. Raises ProtocolError when the peer has too many in progress."""
+    RunningCall(server, peer, request, meta, entry, work).start()
 
 
 def earlier_answers(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> dict[str, dict[str, Any]]:

@@ -110,7 +110,10 @@ class ServerCall(Call["Any"]):
         if least is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(least):
             return
         params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
-        self._peer.hint("notifications/message", self._server.encode(params))
+        if self._running is not None:
+            self._running.tell("notifications/message", params)
+        else:
+            self._peer.hint("notifications/message", self._server.encode(params))
 
     def changed_list(self, kind: str) -> None:
         subscriptions.changed_list(self._server, kind)
