@@ -41,6 +41,39 @@ COMPLETION_VALUES_MAX = 100
 PROGRESS_EVERY_S = 5.0
 """Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s."""
 
+# -- calls that are tasks
+
+CALL_TASKS_MAX = 256
+"""Tasks of one owner, working or kept for their results: as many as calls in progress."""
+
+CALL_TASK_BEGIN_MS = 250
+"""A call that may be a task is one after this long, where the server decides: most commands end within 30 ms, and a
+client that was given a task for them would look for the result half a second later."""
+
+CALL_TASK_POLL_MS = 500
+"""How often a client is advised to look: half a second late is not felt after a wait, and a look costs 10 us."""
+
+CALL_TASK_TTL_MS_DEFAULT = 3_600_000
+"""How long a task lives where the client does not say: an hour, six times the longest wait for a person."""
+
+CALL_TASK_TTL_MS_MIN = 1000
+"""A shorter life would be over before the client looks twice."""
+
+CALL_TASK_TTL_MS_MAX = 86_400_000
+"""A day; what must be kept longer belongs in a file."""
+
+CALL_TASK_RESULTS_BYTES_MAX = 64 * 1024 * 1024
+"""Results kept for one owner: six images of the largest size."""
+
+CALL_TASK_MESSAGE_CHARS_MAX = 1000
+"""Longest status message: some ten lines, the last ones of what a command printed."""
+
+CALL_TASK_TOLD_EVERY_S = 1.0
+"""Between two notifications that differ in the message only; a handler may report a thousand times a second."""
+
+CALL_TASK_LIST_MAX = 100
+"""Tasks in one page of tasks/list: 25 KB."""
+
 # -- ends of life
 
 DRAIN_MS_MAX = 1000

@@ -192,12 +192,19 @@ class RunningCall:
         return ours
 
     def _line(self, encode: Encode) -> bytes:
+        made = self._made(encode)
+        if isinstance(made, ProtocolError):
+            return encode_error(self._request.id, made)
+        return encode_result(self._request.id, made)
+
+    def _made(self, encode: Encode) -> bytes | ProtocolError:
+        """The encoded result, or the error in its place."""
         try:
-            return encode_result(self._request.id, encode())
+            return encode()
         except ProtocolError as error:
-            return encode_error(self._request.id, error)
-        except Exception as bug:  # as above
-            return encode_error(self._request.id, self._server.internal_error(bug))
+            return error
+        except Exception as bug:  # as in `_run`
+            return self._server.internal_error(bug)
 
     @staticmethod
     def _failing(error: ProtocolError) -> Encode:

@@ -38,6 +38,6 @@ class Link(StateLink):
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
-        if any(peer.running for peer in peers):
+        if any(peer.running for peer in peers) or self._server.has_tasks(owner):
             return 0.0
         return time.monotonic() - max((peer.last_call_s for peer in peers), default=0.0)

@@ -13,6 +13,7 @@ from scorpio.server import (
     prompt_methods,
     resource_methods,
     subscriptions,
+    task_methods,
     tool_methods,
 )
 
@@ -34,6 +35,7 @@ METHODS: Mapping[str, Method] = {
     **completion_methods.METHODS,
     **log_methods.METHODS,
     **subscriptions.METHODS,
+    **task_methods.METHODS,
 }
 
 

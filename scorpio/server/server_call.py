@@ -7,6 +7,7 @@ import os
 from scorpio.limits import ROOTS_WAIT_S
 from scorpio.protocol.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError
 from scorpio.protocol.meta import LOG_LEVELS, has_capability
+from scorpio.protocol.revisions import TASKS_CORE
 from scorpio.server import questions, subscriptions
 from scorpio.tool import Call, InputRequired, ToolFailure
 
@@ -82,6 +83,7 @@ class ServerCall(Call["Any"]):
         revision = self._meta.revision
         known = revision.elicitation if capability == "elicitation" else True
         known = revision.elicitation_url if capability == "elicitation.url" else known
+        known = revision.tasks == TASKS_CORE if capability.startswith("tasks.") else known
         return known and has_capability(self._meta.client_capabilities, capability)
 
     async def working_directory(self) -> str:

@@ -18,7 +18,7 @@ from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from scorpio.protocol.messages import Request
@@ -42,6 +42,11 @@ def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     if entry is None:
         said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
         raise ProtocolError(INVALID_PARAMS, said)
+    if entry.task or "task" in request.params:
+        from scorpio.server import task_call
+
+        if task_call.begun(server, request, meta, peer, entry):
+            return None
     return _call(server, request, meta, peer, entry, request.params.get("arguments"), call_result)
 
 
@@ -73,8 +78,7 @@ def _call(
 ) -> bytes | None:
     arguments, faults = entry.check(given)
     if faults:
-        failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
-        return shape(server, peer, entry, failure, meta.revision)
+        return shape(server, peer, entry, refused(entry, faults), meta.revision)
     if not entry.slow:
         if "requestState" in request.params:
             calls.earlier_answers(server, request, meta, peer)
@@ -95,17 +99,25 @@ def _call(
     return None
 
 
+def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:
+    return text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
+
+
 def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
     """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
     peer.last_call_s = time.monotonic()
     for toolset in server.features.telling:
         result.content += server.state(toolset).after_result(peer.owner)
+    return server.encode_result(result_body(result, revision), revision)
+
+
+def result_body(result: ToolResult, revision: Revision) -> dict[str, Any]:
     body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}
     if result.structured is not None and revision.structured:
         body["structuredContent"] = result.structured
     if result.meta:
         body["_meta"] = result.meta
-    return server.encode_result(body, revision)
+    return body
 
 
 def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
