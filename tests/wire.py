@@ -219,8 +219,7 @@ class Wire:
             if asked:
                 responses = {key: self._answer_to(question) for key, question in asked.items()}
                 self.result("tasks/update", {"taskId": task_id, "inputResponses": responses})
-            with self._arrived:
-                self._arrived.wait(POLL_S)
+            self.pause(POLL_S)
 
     def call(self, name: str, arguments: object = None, **options: Any) -> Message:
         """The final CallToolResult."""
@@ -283,6 +282,11 @@ class Wire:
     def message_at(self, index: int, what: str) -> Any:
         """The message that came as number `index`, from 0; waits for it."""
         return self._wait(lambda: [self.received[index]] if len(self.received) > index else None, what)[0]
+
+    def pause(self, bound_s: float) -> None:
+        """Until something arrives, but not longer."""
+        with self._arrived:
+            self._arrived.wait(bound_s)
 
     def wait_for_end(self) -> None:
         """Until the server has closed its output."""

@@ -15,6 +15,7 @@ from scorpio.protocol.meta import TASKS, has_extension
 from scorpio.protocol.revisions import TASKS_CORE, TASKS_EXTENSION
 from scorpio.server import questions, subscriptions
 from scorpio.server.method import Method
+from scorpio.server.tool_methods import news
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,14 +152,19 @@ def created(server: Server, task: Task) -> bytes:
 def outcome(server: Server, task: Task) -> bytes:
     """The encoded result of a task that is over. Raises its ProtocolError where it has none."""
     with task.lock:
-        if task.error is not None:
-            raise task.error
+        error = task.error
+        if error is not None:
+            task.fetched = True
+            raise ProtocolError(error.code, error.message, error.data)
         return _fetched(server, task)
 
 
 def _with_outcome(server: Server, task: Task, encoded: bytes) -> bytes:
     """Extension: the result of the call, written into an object that has been encoded. With the lock held."""
-    if task.result is None or task.revision.tasks != TASKS_EXTENSION:
+    if task.revision.tasks != TASKS_EXTENSION:
+        return encoded
+    if task.result is None:
+        task.fetched = task.ended
         return encoded
     return b'%b,"result":%b}' % (encoded[:-1], _fetched(server, task))
 
@@ -168,12 +174,12 @@ def _fetched(server: Server, task: Task) -> bytes:
     assert task.result is not None
     if not task.fetched:
         task.fetched = True
-        news = [block for t in server.features.telling for block in server.state(t).after_result(task.owner)]
-        if news:
+        blocks = news(server, task.owner)
+        if blocks:
             import orjson
 
             value = orjson.loads(task.result)
-            value["content"] += shaped(news, task.revision)
+            value["content"] += shaped(blocks, task.revision)
             task.result = server.encode(value)
     return task.result
 

@@ -77,7 +77,7 @@ class Task:
         """The encoded result of the call, once it is there."""
         self.error: ProtocolError | None = None
         self.fetched = False
-        """The client was given the result at least once."""
+        """The client was told how it ended, its result included."""
         self.watchers: list[Callable[[], None]] = []
         """Called after each change, from any thread, with the lock held."""
         self.lock = _thread.allocate_lock()
@@ -163,6 +163,7 @@ class Task:
         error = ProtocolError(INVALID_PARAMS, f"Task {self.id} was cancelled and has no result.")
         if not self._end(CANCELLED, message, error=error):
             return False
+        self.fetched = True
         if call is not None:
             call.stop()
         return True
@@ -202,7 +203,7 @@ class Tasks:
         self._count = 0
 
     def add(self, owner: str, call: TaskCall, ttl_ms: int, tell: Callable[[Task], None]) -> Task | None:
-        """A new task; None where `owner` has CALL_TASKS_MAX, and none of them has ended and was fetched."""
+        """A new task; None where `owner` has CALL_TASKS_MAX, and of none the client knows how it ended."""
         with self._lock:
             tasks = self._of.setdefault(owner, {})
             if len(tasks) >= CALL_TASKS_MAX:

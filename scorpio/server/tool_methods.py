@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scorpio.protocol.revisions import Revision
     from scorpio.server.peer import Peer
     from scorpio.server.server import Server
-    from scorpio.tool import Call, ToolResult
+    from scorpio.tool import Block, Call, ToolResult
     from scorpio.toolset import ToolEntry
 
     Shape = Callable[[Server, Peer, ToolEntry, ToolResult, Revision], bytes]
@@ -106,9 +106,13 @@ def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:
 def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
     """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
     peer.last_call_s = time.monotonic()
-    for toolset in server.features.telling:
-        result.content += server.state(toolset).after_result(peer.owner)
+    result.content += news(server, peer.owner)
     return server.encode_result(result_body(result, revision), revision)
+
+
+def news(server: Server, owner: str) -> list[Block]:
+    """Blocks that toolsets have for the next result that `owner` gets; asking takes them."""
+    return [block for toolset in server.features.telling for block in server.state(toolset).after_result(owner)]
 
 
 def result_body(result: ToolResult, revision: Revision) -> dict[str, Any]:
