@@ -49,8 +49,10 @@ class Judge:
         params = message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         named = meta.get(META + "protocolVersion") if isinstance(meta, dict) else None
-        as_task = message["method"] == "tools/call" and isinstance(params, dict) and "task" in params
-        method = message["method"] + (" as a task" if as_task and self._session == "2025-11-25" else "")
+        method = message["method"]
+        core = not named and self._session == "2025-11-25"
+        if core and method == "tools/call" and isinstance(params, dict) and "task" in params:
+            method = "tools/call as a task"
         about = (method, MODERN if named else self._session or self._revision)
         self._asked.setdefault(key_of(message["id"]), []).append(about)
         if isinstance(meta, dict) and "progressToken" in meta:
