@@ -71,6 +71,18 @@ CALL_TASK_MESSAGE_CHARS_MAX = 1000
 CALL_TASK_TOLD_EVERY_S = 1.0
 """Between two notifications that differ in the message only; a handler may report a thousand times a second."""
 
+CLIENT_TASK_POLL_MS_MIN = 100
+"""How often a client is asked for a task of its own at most, whatever it advises."""
+
+CLIENT_TASK_POLL_MS_MAX = 5000
+"""And at least: a person who has answered should not wait longer for the effect."""
+
+CLIENT_TASK_POLL_MS_DEFAULT = 1000
+"""Where it advises nothing: what the reference server does."""
+
+CLIENT_TASK_STEPS_MAX = 100
+"""Changes of one such task that a handler is told, the first ones."""
+
 CALL_TASK_LIST_MAX = 100
 """Tasks in one page of tasks/list: 25 KB."""
 

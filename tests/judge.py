@@ -107,10 +107,13 @@ class Judge:
             return "a server of the modern era sends no requests"
         if CAPABILITY_OF.get(method) not in (None, *self._capabilities):
             return f"{method} was not declared by this client"
+        fault = self._tasks.question_fault(method, self._session, message.get("params"))
+        if fault is not None:
+            return fault
         try:
             official.parse_server_request(method, self._session, message.get("params"))
-        except (KeyError, pydantic.ValidationError) as fault:
-            return f"{type(fault).__name__}: {fault}"
+        except (KeyError, pydantic.ValidationError) as refused:
+            return f"{type(refused).__name__}: {refused}"
         return ""
 
 

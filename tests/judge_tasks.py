@@ -127,6 +127,13 @@ class TaskJudge:
             return str(fault)
         return None
 
+    @staticmethod
+    def question_fault(method: str, revision: str, params: Any) -> str | None:
+        """What is wrong with a request of the server about a task of the client."""
+        if revision != CORE or method not in ("tasks/get", "tasks/result"):
+            return None
+        return "" if isinstance(params, dict) and isinstance(params.get("taskId"), str) else "no taskId"
+
     def _detailed_fault(self, task: Message) -> str:
         DETAILED.validate_python(task)
         if task["status"] == "completed":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from scorpio.protocol.messages import Request, RequestId, Response
+    from scorpio.protocol.messages import Request, Response
     from scorpio.protocol.meta import RequestMeta
     from scorpio.server.lanes import Handle
     from scorpio.server.peer import Peer
@@ -54,6 +54,7 @@ class RunningCall:
         "_work",
         "activity",
         "answers",
+        "client_tasks",
         "refusals",
         "waited_ms",
     )
@@ -79,6 +80,8 @@ class RunningCall:
         """Questions of the legacy era that the client answered with an error or not at all, by key."""
         self.waited_ms: dict[str, float] = {}
         """How long the answers of the newest round took, by key."""
+        self.client_tasks: dict[str, list[dict[str, Any]]] = {}
+        """What the client said of the tasks it made of questions, by key."""
         self.activity = ""
         self._handle: Handle | None = None
         self._started_s = time.monotonic()
@@ -242,28 +245,42 @@ class RunningCall:
     async def _ask_client(self, required: InputRequired) -> None:
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        open_requests: dict[RequestId, asyncio.Future[tuple[Response | None, float]]] = {}
-        sent_s = time.monotonic()
         try:
-            for method, params in (question for question in required.questions.values()):
-                future: asyncio.Future[tuple[Response | None, float]] = loop.create_future()
-                answered = _resolver(loop, future)
-                open_requests[self._peer.request(method, self._server.encode(params), answered)] = future
-            async with asyncio.timeout(ASK_WAIT_S):
-                for key, future in zip(required.questions, list(open_requests.values()), strict=True):
-                    response, arrived_s = await future
-                    self.waited_ms[key] = (arrived_s - sent_s) * 1000
-                    self._take_answer(key, required.questions[key][0], response)
+            async with asyncio.timeout(ASK_WAIT_S), asyncio.TaskGroup() as group:
+                for key, (method, params) in required.questions.items():
+                    group.create_task(self._ask_one(key, method, params))
         except TimeoutError:
             for key in required.questions.keys() - self.answers.keys() - self.refusals.keys():
                 said = f"Nobody answered {required.questions[key][0]} within {ASK_WAIT_S:.0f} s."
                 self.refusals[key] = Unanswered(said)
+
+    async def _ask_one(self, key: str, method: str, params: dict[str, Any]) -> None:
+        sent_s = time.monotonic()
+        response, arrived_s = await self.exchange(method, params)
+        if "task" in params and response is not None:
+            from scorpio.server.client_task import followed
+
+            response = await followed(self, key, response)
+            arrived_s = time.monotonic()
+        self.waited_ms[key] = (arrived_s - sent_s) * 1000
+        self._take_answer(key, method, response)
+
+    async def exchange(self, method: str, params: dict[str, Any]) -> tuple[Response | None, float]:
+        """A request of ours, withdrawn when nobody waits for it any longer: (its answer, when it came).
+
+        The answer is None when the client is gone.
+        """
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[tuple[Response | None, float]] = loop.create_future()
+        id_ = self._peer.request(method, self._server.encode(params), _resolver(loop, answered))
+        try:
+            return await answered
         finally:
-            for id_ in open_requests:
-                if self._peer.asked.pop(id_, None) is not None:
-                    withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
-                    self._peer.notify("notifications/cancelled", withdrawn)
+            if self._peer.asked.pop(id_, None) is not None:
+                withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
+                self._peer.notify("notifications/cancelled", withdrawn)
 
     def _take_answer(self, key: str, method: str, response: Response | None) -> None:
         if response is None:

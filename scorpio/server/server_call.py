@@ -136,13 +136,22 @@ class ServerCall(Call["Any"]):
             if key in answers:
                 self._check(key, method, answers[key])
             else:
-                missing[key] = (method, params)
+                missing[key] = (method, self._spelled(method, params))
         if missing:
             raise InputRequired(missing)
         return {key: answers[key] for key in asked}
 
     def waited_ms(self, key: str) -> float | None:
         return self._running.waited_ms.get(key) if self._running is not None else None
+
+    def client_task(self, key: str) -> list[dict[str, Any]]:
+        return self._running.client_tasks.get(key, []) if self._running is not None else []
+
+    def _spelled(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Without the wish for a task, where the client takes none."""
+        if "task" not in params or self.supports(questions.TASK_CAPABILITY_OF.get(method, "tasks.none")):
+            return params
+        return {key: value for key, value in params.items() if key != "task"}
 
     def _require(self, method: str, params: dict[str, Any]) -> None:
         name, required = questions.capability(method, params)

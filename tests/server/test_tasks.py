@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +102,30 @@ def test_request_cancelled_before_it_is_a_task_never_becomes_one(connect: Connec
         return
     assert wire.revision == CORE  # whose task may be there before the next line is read
     assert state(wire, wire.answers_to("gone")[0]["result"]["task"])["status"] == "working"
+
+
+@pytest.mark.requirement("tasks:cancel")
+@pytest.mark.requirement("calls:exactly-once")
+@pytest.mark.revisions(CORE)
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_cancelled_at_any_moment_end_once_and_everyone_who_waits_is_answered_once(
+    connect: Connect, seed: int
+) -> None:
+    wire = connect()
+    chance = random.Random(seed)
+    begun_ids: list[int | str] = []
+    waiting: list[int | str] = []
+    for _ in range(150):
+        call = {"name": "test_slow", "arguments": {"ms": chance.randrange(5)}, "task": {}}
+        begun_ids.append(wire.start("tools/call", call))
+        task = {"taskId": wire.answer(chance.choice(begun_ids))["result"]["task"]["taskId"]}
+        for method in ("tasks/result", "tasks/cancel", "tasks/get"):
+            if chance.random() < 0.5:
+                waiting.append(wire.start(method, task))
+    for id_ in waiting:
+        wire.answer(id_)
+    wire.settle()
+    assert {len(wire.answers_to(id_)) for id_ in (*begun_ids, *waiting)} == {1}
 
 
 @pytest.mark.requirement("tasks:failed-tool")

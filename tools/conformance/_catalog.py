@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     class TestElicitationArguments(TypedDict):
         message: str
 
+    class TestElicitationAsTaskArguments(TypedDict):
+        pass
+
     class TestElicitationSep1034DefaultsArguments(TypedDict):
         pass
 
@@ -459,6 +462,23 @@ def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
             data__message = data['message']
             if not isinstance(data__message, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.message must be string', value=data__message, name='' + (name_prefix or 'data') + '.message', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_test_elicitation_as_task = None
+
+
+def validate_test_elicitation_as_task(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -1251,6 +1271,12 @@ def load_test_elicitation() -> Any:
     return handle, None
 
 
+def load_test_elicitation_as_task() -> Any:
+    from tools.conformance.test_elicitation_as_task.handler import handle
+
+    return handle, None
+
+
 def load_test_elicitation_sep1034_defaults() -> Any:
     from tools.conformance.test_elicitation_sep1034_defaults.handler import handle
 
@@ -1621,6 +1647,17 @@ TOOLS = (
         "requires": 'elicitation',
         "accept": accept_test_elicitation,
         "validate": validate_test_elicitation,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_elicitation_as_task',
+        "slow": True,
+        "descriptor": b'{"name":"test_elicitation_as_task","title":"Test elicitation as task","description":"Asks the user by a task of the client, and tells how that task went.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_elicitation_as_task,
+        "requires": 'elicitation',
+        "accept": accept_test_elicitation_as_task,
+        "validate": validate_test_elicitation_as_task,
         "coercions": (),
         "optional": (),
     },
