@@ -92,7 +92,8 @@ class TaskJudge:
     """One connection's: besides the shapes, that a task which is over stays what it is."""
 
     def __init__(self) -> None:
-        self._status: dict[str, str] = {}
+        self._ends: dict[str, tuple[str, str]] = {}
+        """How each task ended, and when."""
 
     def result_fault(self, method: str, revision: str, result: Message) -> str | None:
         """What is wrong with a result; "" for nothing, None where it is none of a task."""
@@ -143,6 +144,10 @@ class TaskJudge:
         return self._status_fault(task)
 
     def _status_fault(self, task: Message) -> str:
-        before = self._status.get(task["taskId"], "working")
-        self._status[task["taskId"]] = task["status"]
-        return f"{before} became {task['status']}" if before in ENDS and task["status"] != before else ""
+        """An answer may be older than a notification that overtook it, which its lastUpdatedAt shows."""
+        status, updated_at = self._ends.get(task["taskId"], ("", ""))
+        if status and task["status"] != status and task["lastUpdatedAt"] > updated_at:
+            return f"{status} became {task['status']}"
+        if task["status"] in ENDS:
+            self._ends[task["taskId"]] = (task["status"], task["lastUpdatedAt"])
+        return ""

@@ -168,4 +168,7 @@ def test_core_task_is_judged_by_the_official_models() -> None:
 def test_task_that_lives_again_after_its_end_is_a_fault() -> None:
     judge = asked("tasks/get")
     assert judge.fault(answer(1, {**DONE, "resultType": "complete"})) == ""
-    assert judge.fault(notification("notifications/tasks", **TASK, _meta={META + "subscriptionId": 1})) != ""
+    tag = {META + "subscriptionId": 1}
+    assert judge.fault(notification("notifications/tasks", **TASK, _meta=tag)) == ""  # on its way since before
+    later = {**TASK, "lastUpdatedAt": "2026-07-28T10:00:00.001Z"}
+    assert judge.fault(notification("notifications/tasks", **later, _meta=tag)) != ""

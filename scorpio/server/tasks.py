@@ -188,7 +188,7 @@ class Task:
     def _changed(self, status: str) -> None:
         """With the lock held, so that the client hears of changes in their order."""
         self.status = status
-        self.updated_unix_s = time.time()
+        self.updated_unix_s = max(time.time(), self.updated_unix_s)  # a clock may be put back
         for wake in tuple(self.watchers):
             wake()
         self._tell(self)

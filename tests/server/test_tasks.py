@@ -119,10 +119,9 @@ def test_tasks_cancelled_at_any_moment_end_once_and_everyone_who_waits_is_answer
         call = {"name": "test_slow", "arguments": {"ms": chance.randrange(5)}, "task": {}}
         begun_ids.append(wire.start("tools/call", call))
         task = {"taskId": wire.answer(chance.choice(begun_ids))["result"]["task"]["taskId"]}
-        for method in ("tasks/result", "tasks/cancel", "tasks/get"):
-            if chance.random() < 0.5:
-                waiting.append(wire.start(method, task))
-    for id_ in waiting:
+        asked = [method for method in ("tasks/result", "tasks/cancel", "tasks/get") if chance.random() < 0.5]
+        waiting += [wire.start(method, task) for method in asked]
+    for id_ in (*begun_ids, *waiting):
         wire.answer(id_)
     wire.settle()
     assert {len(wire.answers_to(id_)) for id_ in (*begun_ids, *waiting)} == {1}
