@@ -53,6 +53,9 @@ client that was given a task for them would look for the result half a second la
 CALL_TASK_POLL_MS = 500
 """How often a client is advised to look: half a second late is not felt after a wait, and a look costs 10 us."""
 
+CALL_TASK_ASK_MS = 1000
+"""For a client to look twice and send the tasks/result by which a core task asks; else its session is asked."""
+
 CALL_TASK_TTL_MS_DEFAULT = 3_600_000
 """How long a task lives where the client does not say: an hour, six times the longest wait for a person."""
 

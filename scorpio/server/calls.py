@@ -231,7 +231,7 @@ class RunningCall:
         """Questions of one round: asked, so that the next round finds the answers; or a result that asks them."""
         if not self._meta.revision.asks_by_request:
             return self._input_required(required)
-        await self._ask_client(required)
+        await self.ask_client(required)
         return None
 
     def _input_required(self, required: InputRequired) -> Encode:
@@ -242,7 +242,8 @@ class RunningCall:
         result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         return lambda: self._server.encode_result(result, self._meta.revision)
 
-    async def _ask_client(self, required: InputRequired) -> None:
+    async def ask_client(self, required: InputRequired) -> None:
+        """By requests of ours; what was answered stands in `answers` then, what was not in `refusals`."""
         import asyncio
 
         try:

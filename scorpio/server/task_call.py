@@ -237,20 +237,31 @@ class TaskCall(RunningCall):
             return await super()._ask(required)
         import asyncio
 
+        from scorpio.server.result_call import ask_where_nobody_waits
+
+        task = self.task
         loop = asyncio.get_running_loop()
         answered = asyncio.Event()
         questions = required.questions
+        asking = None
         if self.revision.tasks == TASKS_CORE:
             questions = {key: (method, self._related(params)) for key, (method, params) in questions.items()}
+            asking = asyncio.ensure_future(ask_where_nobody_waits(self, task))
+            asking.add_done_callback(lambda done: answered.set())  # it never ends but by a bug
         try:
-            self.task.ask(questions, lambda: _wake(loop, answered))
+            task.ask(questions, lambda: _wake(loop, answered))
             async with asyncio.timeout(ASK_WAIT_S):
                 await answered.wait()
+            if asking is not None and asking.done():
+                asking.result()
         except TimeoutError:
-            for key, (method, _) in tuple(self.task.questions.items()):
+            for key, (method, _) in tuple(task.questions.items()):
                 self.refusals[key] = Unanswered(f"Nobody answered {method} within {ASK_WAIT_S:.0f} s.")
         finally:
-            self.task.withdraw()
+            task.withdraw()
+            if asking is not None:
+                asking.cancel()
+                await asyncio.gather(asking, return_exceptions=True)
         return None
 
 

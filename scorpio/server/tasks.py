@@ -53,6 +53,7 @@ class Task:
         "status",
         "ttl_ms",
         "updated_unix_s",
+        "waiting",
         "watchers",
     )
 
@@ -72,14 +73,16 @@ class Task:
         self.questions: dict[str, tuple[str, dict[str, Any]]] = {}
         """key -> (method, params) of what the client has not answered yet."""
         self.asker: object = None
-        """Core tasks: the `tasks/result` that puts the questions to the client now; one at a time does."""
+        """Core tasks: the call that puts the questions to the client now; one at a time does."""
         self.result: bytes | None = None
         """The encoded result of the call, once it is there."""
         self.error: ProtocolError | None = None
         self.fetched = False
         """The client was told how it ended, its result included."""
-        self.watchers: list[Callable[[], None]] = []
-        """Called after each change, from any thread, with the lock held."""
+        self.watchers: dict[object, Callable[[], object]] = {}
+        """Called after each change, from any thread."""
+        self.waiting = 0
+        """Core tasks: how many `tasks/result` wait for its end."""
         self.lock = _thread.allocate_lock()
         self._call: TaskCall | None = call
         self._tell = tell
@@ -189,9 +192,13 @@ class Task:
         """With the lock held, so that the client hears of changes in their order."""
         self.status = status
         self.updated_unix_s = max(time.time(), self.updated_unix_s)  # a clock may be put back
-        for wake in tuple(self.watchers):
-            wake()
+        self.wake()
         self._tell(self)
+
+    def wake(self) -> None:
+        """Let those who watch look again."""
+        for watcher in tuple(self.watchers.values()):
+            watcher()
 
 
 class Tasks:

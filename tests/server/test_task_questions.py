@@ -96,12 +96,10 @@ def test_client_that_cannot_be_asked_is_not(connect: Connect) -> None:
 
 @pytest.mark.requirement("tasks:ask-core")
 @IN_CORE
-def test_question_is_put_only_while_somebody_waits_for_the_result_and_names_its_task(connect: Connect) -> None:
+def test_question_comes_once_somebody_waits_for_the_result_and_names_its_task(connect: Connect) -> None:
     wire = connect(capabilities=ASKABLE)
     wire.answers["elicitation/create"] = always(CONFIRMED)
     task = begun(wire, "confirm_delete", {"filename": "a.txt"})
-    until(wire, task, "input_required")
-    assert wire.questions == []
     outcome(wire, task)
     (question,) = wire.questions
     assert question["params"]["_meta"] == {RELATED: {"taskId": task["taskId"]}}
@@ -196,6 +194,35 @@ def test_result_that_is_waited_for_at_the_end_of_input_is_still_told(connect: Co
     asked(wire)
     assert wire.close() == 0
     assert "went away" in said(wire.answers_to(waiting)[0]["result"])
+
+
+@pytest.mark.requirement("tasks:ask-core")
+@IN_CORE
+def test_client_that_waits_for_no_result_is_asked_all_the_same(connect: Connect) -> None:
+    wire = connect(capabilities=ASKABLE)
+    wire.answers["elicitation/create"] = always(CONFIRMED)
+    task = begun(wire, "confirm_delete", {"filename": "a.txt"})
+    until(wire, task, "completed")
+    (question,) = asked(wire)
+    assert question["params"]["_meta"] == {RELATED: {"taskId": task["taskId"]}}
+    assert said(outcome(wire, task)) == "Deleted a.txt."
+
+
+@pytest.mark.requirement("tasks:ask-core")
+@IN_CORE
+def test_who_waits_after_all_takes_the_question_over_and_what_was_answered_stays(connect: Connect) -> None:
+    wire = connect(capabilities=ASKABLE)
+    wire.answers["elicitation/create"] = never
+    task = begun(wire, "multi_input")
+    first, second = asked(wire, 2)
+    wire.send({"jsonrpc": "2.0", "id": first["id"], "result": named("Alice")})
+    wire.settle()
+    waiting = wire.start("tasks/result", {"taskId": task["taskId"]})
+    assert wire.notification("notifications/cancelled")["requestId"] == second["id"]
+    again = asked(wire, 3)[2]
+    assert again["params"] == second["params"]
+    wire.send({"jsonrpc": "2.0", "id": again["id"], "result": named("Bob")})
+    assert said(wire.answer(waiting)["result"]) == "Alice, then Bob."
 
 
 # -- extension: tasks/update
