@@ -176,6 +176,10 @@ class Call(_Stateful[State]):
         """
         raise NotImplementedError
 
+    def answered(self, key: str) -> bool:
+        """True when `ask` has an answer for question `key`: what comes before it need not be done again."""
+        raise NotImplementedError
+
     def waited_ms(self, key: str) -> float | None:
         """From sending question `key` to its answer, where it was answered in the newest round; else None.
 

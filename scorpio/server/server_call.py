@@ -141,6 +141,9 @@ class ServerCall(Call["Any"]):
             raise InputRequired(missing)
         return {key: answers[key] for key in asked}
 
+    def answered(self, key: str) -> bool:
+        return self._running is not None and (key in self._running.answers or key in self._running.refusals)
+
     def waited_ms(self, key: str) -> float | None:
         return self._running.waited_ms.get(key) if self._running is not None else None
 

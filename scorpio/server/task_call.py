@@ -29,7 +29,7 @@ from scorpio.protocol.revisions import TASKS_CORE, TASKS_EXTENSION
 from scorpio.server.calls import RunningCall
 from scorpio.server.task_methods import created, missing_extension, tell
 from scorpio.server.tasks import COMPLETED, FAILED
-from scorpio.server.tool_methods import call_result, refused, result_body
+from scorpio.server.tool_methods import call_result, refused
 from scorpio.tool import Call, InputRequired, ToolFailure, Unanswered, text
 from scorpio.toolset import TASK_REQUIRED
 
@@ -179,20 +179,18 @@ class TaskCall(RunningCall):
         return self._encoded
 
     def _encoded(self) -> bytes:
-        assert self.result is not None
-        if self.task is None:
-            return call_result(self._server, self._peer, self._tool, self.result, self.revision)
-        body = result_body(self.result, self.revision)
-        if self.revision.tasks == TASKS_CORE:
-            body["_meta"] = {**body.get("_meta", {}), RELATED_TASK: {"taskId": self.task.id}}
-        return self._server.encode_result(body, self.revision)
+        result = self.result
+        assert result is not None
+        if self.task is not None and self.revision.tasks == TASKS_CORE:
+            result.meta = {**(result.meta or {}), RELATED_TASK: {"taskId": self.task.id}}
+        tell = self.task is None  # else whoever fetches the result is told
+        return call_result(self._server, self._peer, self._tool, result, self.revision, tell)
 
     def _finish(self, encode: Encode) -> None:
         task = self.task
         if task is None:
             super()._finish(encode)
             return
-        self._peer.last_call_s = time.monotonic()
         made = self._made(encode)
         if isinstance(made, ProtocolError):
             task.fail(made)

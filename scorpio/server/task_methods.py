@@ -1,7 +1,7 @@
 """tasks/get, tasks/list, tasks/cancel, tasks/result, tasks/update, and how a task is told to its client.
 
 Source: MCP 2025-11-25, basic/utilities/tasks; the extension `io.modelcontextprotocol/tasks` of 2026-07-28. What the two
-spell differently stands in `described`; a request sees the tasks of its own revision only.
+spell differently stands in `described`; a request sees the tasks of its own revision only. The rows are in `methods`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from scorpio.protocol.errors import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CL
 from scorpio.protocol.meta import TASKS, has_extension
 from scorpio.protocol.revisions import TASKS_CORE, TASKS_EXTENSION
 from scorpio.server import questions, subscriptions
-from scorpio.server.method import Method
-from scorpio.server.tool_methods import news
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,15 +85,6 @@ def update_task(server: Server, request: Request, meta: RequestMeta, peer: Peer)
     for key, answer in given.items():
         task.answer(key, answer)
     return server.encode_result({}, meta.revision)
-
-
-METHODS = {
-    "tasks/get": Method(get_task),
-    "tasks/list": Method(list_tasks, modern=False),
-    "tasks/cancel": Method(cancel_task),
-    "tasks/result": Method(task_result, modern=False),
-    "tasks/update": Method(update_task, legacy=False),
-}
 
 
 def _task(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> Task:
@@ -174,12 +163,12 @@ def _fetched(server: Server, task: Task) -> bytes:
     assert task.result is not None
     if not task.fetched:
         task.fetched = True
-        blocks = news(server, task.owner)
-        if blocks:
+        news = [block for t in server.features.telling for block in server.state(t).after_result(task.owner)]
+        if news:
             import orjson
 
             value = orjson.loads(task.result)
-            value["content"] += shaped(blocks, task.revision)
+            value["content"] += shaped(news, task.revision)
             task.result = server.encode(value)
     return task.result
 

@@ -83,7 +83,8 @@ class Task:
         """Called after each change, from any thread."""
         self.waiting = 0
         """Core tasks: how many `tasks/result` wait for its end."""
-        self.lock = _thread.allocate_lock()
+        self.lock = _thread.RLock()
+        """May be taken again: a transport that cannot tell its client of a change may close it and its tasks there."""
         self._call: TaskCall | None = call
         self._tell = tell
         self._said = ""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scorpio.protocol.revisions import Revision
     from scorpio.server.peer import Peer
     from scorpio.server.server import Server
-    from scorpio.tool import Block, Call, ToolResult
+    from scorpio.tool import Call, ToolResult
     from scorpio.toolset import ToolEntry
 
     Shape = Callable[[Server, Peer, ToolEntry, ToolResult, Revision], bytes]
@@ -37,17 +37,18 @@ def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
 
 
 def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
-    name = request.params.get("name")
+    params = request.params
+    name = params.get("name")
     entry = server.features.tools.get(name) if type(name) is str else None
     if entry is None:
         said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
         raise ProtocolError(INVALID_PARAMS, said)
-    if entry.task or "task" in request.params:
+    if entry.task or "task" in params:
         from scorpio.server import task_call
 
         if task_call.begun(server, request, meta, peer, entry):
             return None
-    return _call(server, request, meta, peer, entry, request.params.get("arguments"), call_result)
+    return _call(server, request, meta, peer, entry, params.get("arguments"), call_result)
 
 
 def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str) -> bytes | None:
@@ -103,25 +104,20 @@ def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:
     return text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
 
 
-def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
-    """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
+def call_result(
+    server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision, tell: bool = True
+) -> bytes:
+    """The encoded CallToolResult in the words of one revision; with `tell` what waits to be told to this client."""
     peer.last_call_s = time.monotonic()
-    result.content += news(server, peer.owner)
-    return server.encode_result(result_body(result, revision), revision)
-
-
-def news(server: Server, owner: str) -> list[Block]:
-    """Blocks that toolsets have for the next result that `owner` gets; asking takes them."""
-    return [block for toolset in server.features.telling for block in server.state(toolset).after_result(owner)]
-
-
-def result_body(result: ToolResult, revision: Revision) -> dict[str, Any]:
+    if tell:
+        for toolset in server.features.telling:
+            result.content += server.state(toolset).after_result(peer.owner)
     body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}
     if result.structured is not None and revision.structured:
         body["structuredContent"] = result.structured
     if result.meta:
         body["_meta"] = result.meta
-    return body
+    return server.encode_result(body, revision)
 
 
 def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:

@@ -50,11 +50,27 @@ def test_question_in_a_task_reaches_the_user_and_the_answer_the_tool(connect: Co
     wire = connect(capabilities=ASKABLE)
     wire.answers["elicitation/create"] = always(CONFIRMED)
     task = begun(wire, "confirm_delete", {"filename": "a.txt"})
-    shown = until(wire, task, "input_required")
-    assert shown["statusMessage"] == "Waiting for the answer to elicitation/create"
+    assert until(wire, task, "input_required")["statusMessage"] == "Looked at a.txt"
     assert said(outcome(wire, task)) == "Deleted a.txt."
     (question,) = wire.questions
     assert question["params"]["message"] == "Delete a.txt?"
+
+
+@pytest.mark.requirement("tasks:ask")
+@BOTH
+def test_task_whose_tool_says_nothing_says_what_it_waits_for(connect: Connect) -> None:
+    wire = connect(capabilities=ASKABLE)
+    shown = until(wire, begun(wire, "multi_input"), "input_required")
+    assert shown["statusMessage"] == "Waiting for the answer to elicitation/create, elicitation/create"
+
+
+@pytest.mark.requirement("tasks:ask")
+@IN_CORE
+def test_tool_that_runs_again_with_the_answer_knows_what_is_behind_it(connect: Connect) -> None:
+    wire = connect(capabilities=ASKABLE)
+    wire.answers["elicitation/create"] = always(CONFIRMED)
+    outcome(wire, begun(wire, "confirm_delete", {"filename": "a.txt"}, meta={"progressToken": "p"}))
+    assert [p["message"] for p in wire.progress("p")] == ["Looked at a.txt", "Asked about a.txt"]
 
 
 @pytest.mark.requirement("tasks:ask")

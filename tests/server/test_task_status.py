@@ -53,8 +53,8 @@ def _messages(wire: Wire) -> list[Message]:
 @IN_CORE
 def test_every_change_of_status_is_told_in_order(connect: Connect) -> None:
     wire = connect(capabilities={"elicitation": {}})
-    wire.answers["elicitation/create"] = lambda params: {"action": "accept", "content": {"confirm": True}}
-    task = begun(wire, "confirm_delete", {"filename": "a.txt"})
+    wire.answers["elicitation/create"] = lambda params: {"action": "accept", "content": {"name": "Alice"}}
+    task = begun(wire, "multi_input")
     outcome(wire, task)
     wire.settle()
     assert statuses(wire, "notifications/tasks/status") == ["input_required", "working", "completed"]

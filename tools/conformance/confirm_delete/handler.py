@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 
 async def handle(arguments: ConfirmDeleteArguments, call: Call[None]) -> ToolResult:
+    if not call.answered("confirmation"):
+        call.progress(1, 2, f"Looked at {arguments['filename']}")
     form = {"type": "object", "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}
     question = {"message": f"Delete {arguments['filename']}?", "requestedSchema": form}
     answer = call.ask("confirmation", "elicitation/create", question)
+    call.progress(2, 2, f"Asked about {arguments['filename']}")
     confirmed = answer["action"] == "accept" and (answer.get("content") or {}).get("confirm") is True
     return text(f"{'Deleted' if confirmed else 'Kept'} {arguments['filename']}.")
