@@ -162,7 +162,7 @@ class TaskCall(RunningCall):
             self.task = None
             tasks.remove(task)
             return False
-        asyncio.get_running_loop().call_later(self._ttl_ms / 1000, tasks.expire, task.owner, task.id)
+        task.timer = asyncio.get_running_loop().call_later(self._ttl_ms / 1000, tasks.expire, task)
         return True
 
     def live(self) -> bool:

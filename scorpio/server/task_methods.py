@@ -76,7 +76,7 @@ def update_task(server: Server, request: Request, meta: RequestMeta, peer: Peer)
     responses = request.params.get("inputResponses")
     if type(responses) is not dict:
         raise ProtocolError(INVALID_PARAMS, "inputResponses must be an object of key to response")
-    asked = task.questions
+    asked = dict(task.questions)
     given = {key: answer for key, answer in responses.items() if key in asked}  # others are over, or never were
     for key, answer in given.items():
         fault = questions.fault(asked[key][0], answer) if type(answer) is dict else "the response must be an object"

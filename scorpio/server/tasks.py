@@ -1,7 +1,7 @@
 """Tasks: calls that outlive their request, what became of them, and how long that is kept.
 
 Each belongs to an owner: on stdio the process, over HTTP the session or the principal. Runs no work and knows no wire:
-`task_call` runs it, `task_methods` and `task_result` speak of it.
+`task_call` runs it, `task_methods` and `result_call` speak of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolErro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import TimerHandle
     from collections.abc import Callable
     from typing import Any
 
@@ -51,6 +52,7 @@ class Task:
         "result",
         "revision",
         "status",
+        "timer",
         "ttl_ms",
         "updated_unix_s",
         "waiting",
@@ -79,6 +81,8 @@ class Task:
         self.error: ProtocolError | None = None
         self.fetched = False
         """The client was told how it ended, its result included."""
+        self.timer: TimerHandle | None = None
+        """Ends its life; cancelled when it is forgotten before, so that no timer is left of a task that is."""
         self.watchers: dict[object, Callable[[], object]] = {}
         """Called after each change, from any thread."""
         self.waiting = 0
@@ -100,7 +104,7 @@ class Task:
         """What is happening, or how it ended, in a few words."""
         said = self._said or (self._call.said if self._call is not None else "")
         if self.status == INPUT_REQUIRED and not said:
-            said = "Waiting for the answer to " + ", ".join(method for method, _ in self.questions.values())
+            said = "Waiting for the answer to " + ", ".join(method for method, _ in tuple(self.questions.values()))
         return said
 
     # -- what the work does
@@ -218,7 +222,7 @@ class Tasks:
                 done = next((task for task in tasks.values() if task.ended and task.fetched), None)
                 if done is None:
                     return None
-                del tasks[done.id]
+                _forget(tasks, done)
             self._count += 1
             task = Task(self._count, owner, call, ttl_ms, tell)
             tasks[task.id] = task
@@ -242,7 +246,7 @@ class Tasks:
     def remove(self, task: Task) -> None:
         with self._lock:
             tasks = self._of.get(task.owner, {})
-            tasks.pop(task.id, None)
+            _forget(tasks, task)
             if not tasks:
                 self._of.pop(task.owner, None)
 
@@ -256,22 +260,27 @@ class Tasks:
                 if total_bytes <= CALL_TASK_RESULTS_BYTES_MAX:
                     break
                 total_bytes -= sizes[task]
-                del tasks[task.id]
+                _forget(tasks, task)
 
-    def expire(self, owner: str, id_: str) -> None:
-        """The time to live of a task is over. By name: a timer must not keep what was forgotten before."""
-        task = self._of.get(owner, {}).get(id_)
-        if task is not None:
-            task.expire()
-            self.remove(task)
+    def expire(self, task: Task) -> None:
+        """The time to live of a task is over."""
+        task.expire()
+        self.remove(task)
 
     def end_owner(self, owner: str) -> None:
         """The client is gone for good: its work is stopped, its results are forgotten."""
         with self._lock:
             tasks = self._of.pop(owner, {})
-        for task in tasks.values():
+        for task in tuple(tasks.values()):
+            _forget(tasks, task)
             task.cancel("The client has gone.")
 
     def end_all(self) -> None:
         for owner in tuple(self._of):
             self.end_owner(owner)
+
+
+def _forget(tasks: dict[str, Task], task: Task) -> None:
+    tasks.pop(task.id, None)
+    if task.timer is not None:
+        task.timer.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,6 +106,29 @@ def test_no_more_than_so_many_tasks_and_one_whose_end_is_known_makes_room(connec
         begun(wire, "confirm_delete", {"filename": "b.txt"})
         assert wire.error("tasks/get", {"taskId": done["taskId"]})["code"] == -32602
     assert state(wire, tasks[6])["status"] == "input_required"
+
+
+@pytest.mark.requirement("tasks:many")
+@BOTH
+@IN_PROCESS
+def test_results_that_take_too_much_are_forgotten_fetched_ones_first(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = connect(capabilities=DECLARED)
+    tasks = [begun(wire, "failing_job") for _ in range(3)]
+    for task in tasks:
+        until(wire, task, "failed" if wire.revision == CORE else "completed")
+    if wire.revision == CORE:  # where a look does not fetch
+        outcome(wire, tasks[1])
+    size = len(json.dumps(outcome(wire, tasks[1]), separators=(",", ":")))
+    monkeypatch.setattr("scorpio.server.tasks.CALL_TASK_RESULTS_BYTES_MAX", size * 3)
+    last = begun(wire, "failing_job")
+    assert outcome(wire, last)["isError"] is True
+    left = [
+        task["taskId"] for task in (*tasks, last) if "result" in wire.request("tasks/get", {"taskId": task["taskId"]})
+    ]
+    forgotten = tasks[1] if wire.revision == CORE else tasks[0]  # the oldest of those that were fetched
+    assert left == [task["taskId"] for task in (*tasks, last) if task is not forgotten]
 
 
 @pytest.mark.requirement("tasks:list")
