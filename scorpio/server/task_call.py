@@ -151,7 +151,8 @@ class TaskCall(RunningCall):
         import asyncio
 
         server, tasks = self._server, self._server.tasks
-        task = tasks.add(self._peer.owner, self, self._ttl_ms, _teller(server, self._peer))
+        client = _client(self._peer)
+        task = tasks.add(client.owner, self, self._ttl_ms, lambda task: tell(server, client, task))
         if task is None:
             if not self._begin_ms:  # else it stays a call, whose answer the client gets when it is there
                 said = f"{CALL_TASKS_MAX} tasks are kept for this client. Fetch their results, or cancel some."
@@ -162,6 +163,7 @@ class TaskCall(RunningCall):
             self.task = None
             tasks.remove(task)
             return False
+        self._peer = client  # the way back of the request ends with its answer
         task.timer = asyncio.get_running_loop().call_later(self._ttl_ms / 1000, tasks.expire, task)
         return True
 
@@ -267,5 +269,7 @@ def _wake(loop: Any, event: Any) -> None:
     loop.call_soon_threadsafe(event.set)
 
 
-def _teller(server: Server, peer: Peer) -> Any:
-    return lambda task: tell(server, peer, task)
+def _client(peer: Peer) -> Peer:
+    """The client itself, where a transport has a peer for each of its requests."""
+    client: Peer = getattr(peer, "client", peer)
+    return client
