@@ -41,6 +41,32 @@ COMPLETION_VALUES_MAX = 100
 PROGRESS_EVERY_S = 5.0
 """Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s."""
 
+# -- ends of life
+
+DRAIN_MS_MAX = 1000
+"""After the end of input, time for calls in progress to finish, so that `printf … | scorpio` gets its answers."""
+
+GRACE_TIMEOUT_MS = 1500
+"""TERM to KILL when a command's time is up or KillBgTask is called: a dev server needs about a second to close."""
+
+GRACE_CANCEL_MS = 500
+"""TERM to KILL after `notifications/cancelled`: the user waits for it."""
+
+GRACE_END_MS = 300
+"""TERM to KILL when the server ends: everything is gone 2 s after the client, drain included."""
+
+FLUSH_MS_MAX = 300
+"""At the end, time for a client to read what is queued."""
+
+STALL_MS_MAX = 1000
+"""After the end of input a client that reads is waited for, until it has taken nothing for this long."""
+
+CLOSE_MS_MAX = 500
+"""For the state to be closed; what hangs longer is a disk that went away."""
+
+END_MS_MAX = 2000
+"""The end as a whole, where something else has begun it: what a client waits before it kills (MCP Python SDK)."""
+
 # -- calls that are tasks
 
 CALL_TASKS_MAX = 256
@@ -88,32 +114,6 @@ CLIENT_TASK_STEPS_MAX = 100
 
 CALL_TASK_LIST_MAX = 100
 """Tasks in one page of tasks/list: 25 KB."""
-
-# -- ends of life
-
-DRAIN_MS_MAX = 1000
-"""After the end of input, time for calls in progress to finish, so that `printf … | scorpio` gets its answers."""
-
-GRACE_TIMEOUT_MS = 1500
-"""TERM to KILL when a command's time is up or KillBgTask is called: a dev server needs about a second to close."""
-
-GRACE_CANCEL_MS = 500
-"""TERM to KILL after `notifications/cancelled`: the user waits for it."""
-
-GRACE_END_MS = 300
-"""TERM to KILL when the server ends: everything is gone 2 s after the client, drain included."""
-
-FLUSH_MS_MAX = 300
-"""At the end, time for a client to read what is queued."""
-
-STALL_MS_MAX = 1000
-"""After the end of input a client that reads is waited for, until it has taken nothing for this long."""
-
-CLOSE_MS_MAX = 500
-"""For the state to be closed; what hangs longer is a disk that went away."""
-
-END_MS_MAX = 2000
-"""The end as a whole, where something else has begun it: what a client waits before it kills (MCP Python SDK)."""
 
 # -- commands
 
