@@ -44,6 +44,7 @@ class Feature:
         if self.kind == "tool":
             insisted = frozenset(self.options.get("root_composition", ()))
             self.faults += schema_rules.faults(self.descriptor, folder.name, root_composition=insisted)
+            self.faults += schema_rules.task_faults(self.descriptor, slow=self.slow)
 
     @property
     def name(self) -> str:
@@ -198,6 +199,9 @@ def _row(feature: Feature) -> str:
         row.append(f'        "validate": validate_{name},')
         row.append(f'        "coercions": {tuple(coercions)!r},')
         row.append(f'        "optional": {tuple(optional)!r},')
+        support = feature.descriptor.get("execution", {}).get("taskSupport", "forbidden")
+        if support != "forbidden":
+            row.append(f'        "task": {support!r},')
     return "    {\n" + "\n".join(row) + "\n    },"
 
 

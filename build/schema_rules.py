@@ -69,6 +69,20 @@ def faults(descriptor: dict[str, Any], folder: str, *, root_composition: frozens
     return found + schema_faults(schema)
 
 
+TASK_SUPPORT = ("forbidden", "optional", "required")
+
+
+def task_faults(descriptor: dict[str, Any], *, slow: bool) -> list[str]:
+    """What is wrong with `execution` of a `tool.json`. Source: MCP 2025-11-25, basic/utilities/tasks."""
+    execution = descriptor.get("execution", {})
+    support = execution.get("taskSupport", "forbidden") if isinstance(execution, dict) else None
+    if support not in TASK_SUPPORT:
+        return [f"execution.taskSupport must be one of {', '.join(TASK_SUPPORT)}"]
+    if support != "forbidden" and not slow:
+        return ["a call that may be a task needs `async def handle`: an instant one has ended before it is one"]
+    return []
+
+
 def schema_faults(schema: Any, where: str = "", depth: int = 0) -> list[str]:
     """Keywords outside the list, remote references, too much depth; by JSON Pointer."""
     if isinstance(schema, bool):

@@ -135,6 +135,54 @@ CLOSE_MS_MAX = 500
 END_MS_MAX = 2000
 """The end as a whole, where something else has begun it: what a client waits before it kills (MCP Python SDK)."""
 
+# -- calls that are tasks
+
+CALL_TASKS_MAX = 256
+"""Tasks of one owner, working or kept for their results: as many as calls in progress."""
+
+CALL_TASK_BEGIN_MS = 250
+"""A call that may be a task is one after this long, where the server decides: most commands end within 30 ms, and a
+client that was given a task for them would look for the result half a second later."""
+
+CALL_TASK_POLL_MS = 500
+"""How often a client is advised to look: half a second late is not felt after a wait, and a look costs 10 us."""
+
+CALL_TASK_ASK_MS = 1000
+"""For a client to look twice and send the tasks/result by which a core task asks; else its session is asked."""
+
+CALL_TASK_TTL_MS_DEFAULT = 3_600_000
+"""How long a task lives where the client does not say: an hour, six times the longest wait for a person."""
+
+CALL_TASK_TTL_MS_MIN = 1000
+"""A shorter life would be over before the client looks twice."""
+
+CALL_TASK_TTL_MS_MAX = 86_400_000
+"""A day; what must be kept longer belongs in a file."""
+
+CALL_TASK_RESULTS_BYTES_MAX = 64 * 1024 * 1024
+"""Results kept for one owner: six images of the largest size."""
+
+CALL_TASK_MESSAGE_CHARS_MAX = 1000
+"""Longest status message: some ten lines, the last ones of what a command printed."""
+
+CALL_TASK_TOLD_EVERY_S = 1.0
+"""Between two notifications that differ in the message only; a handler may report a thousand times a second."""
+
+CLIENT_TASK_POLL_MS_MIN = 100
+"""How often a client is asked for a task of its own at most, whatever it advises."""
+
+CLIENT_TASK_POLL_MS_MAX = 5000
+"""And at least: a person who has answered should not wait longer for the effect."""
+
+CLIENT_TASK_POLL_MS_DEFAULT = 1000
+"""Where it advises nothing: what the reference server does."""
+
+CLIENT_TASK_STEPS_MAX = 100
+"""Changes of one such task that a handler is told, the first ones."""
+
+CALL_TASK_LIST_MAX = 100
+"""Tasks in one page of tasks/list: 25 KB."""
+
 # -- commands
 
 COMMANDS_RUNNING_MAX = 64

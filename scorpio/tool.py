@@ -1,5 +1,9 @@
 """All a handler may use: Call, ToolResult, ToolFailure, InputRequired and the content blocks.
 
+A call may be a task, where `execution.taskSupport` of its descriptor is `optional` or `required`, and outlive its
+request. Its handler sees no difference: `call.ask` asks through the task, the message of `call.progress`, or
+`call.activity`, is the task's status message.
+
 Does not know the wire, the transport or any tool.
 """
 
@@ -177,6 +181,8 @@ class Call(_Stateful[State]):
     def ask_all(self, questions: dict[str, tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
         """The client's answers to `elicitation/create`, `sampling/createMessage`, `roots/list`, by key.
 
+        `params` may hold `"task": {"ttl": …}`: a client that can makes a task of its own of it, which is followed here
+        to its end; for others it is left out. See `client_task`.
         Code above the last `ask` may run again, so effects come after it.
 
         Raises InputRequired while an answer is missing; ToolFailure when the client answered with an error, of the
@@ -185,9 +191,20 @@ class Call(_Stateful[State]):
         """
         raise NotImplementedError
 
+    def answered(self, key: str) -> bool:
+        """True when `ask` has an answer for question `key`: what comes before it need not be done again."""
+        raise NotImplementedError
+
     def waited_ms(self, key: str) -> float | None:
         """From sending question `key` to its answer, where it was answered in the newest round; else None.
 
         In the modern era by the wall clock, and with the client's way back in it.
+        """
+        raise NotImplementedError
+
+    def client_task(self, key: str) -> list[dict[str, Any]]:
+        """What the client said of the task it made of question `key`, an entry (`taskId`, `status`, …) for each change.
+
+        Empty where it answered at once.
         """
         raise NotImplementedError

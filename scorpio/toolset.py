@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from scorpio.tool import StateLink
 
 
+TASK_OPTIONAL = "optional"
+TASK_REQUIRED = "required"
+
+
 class ToolsetError(Exception):
     """The chosen toolsets cannot be served together, or one does not exist. A sentence for the person who chose."""
 
@@ -81,7 +85,7 @@ def made_entry(toolset: Toolset, name: str) -> Entry:
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
-    __slots__ = ("_accept", "_coercions", "_optional", "_validate")
+    __slots__ = ("_accept", "_coercions", "_optional", "_validate", "task")
 
     def __init__(self, toolset: Toolset, row: dict[str, Any], prefix: str = "") -> None:
         super().__init__(toolset, row, prefix)
@@ -89,6 +93,8 @@ class ToolEntry(Entry):
         self._validate: Callable[[Any], Any] = row["validate"]
         self._coercions: Sequence[tuple[str, str]] = row["coercions"]
         self._optional: Sequence[str] = row["optional"]
+        self.task: str = row.get("task", "")
+        """`execution.taskSupport`: TASK_OPTIONAL, TASK_REQUIRED, or "" where a call is never a task."""
 
     def check(self, arguments: Any) -> tuple[dict[str, Any], Sequence[str]]:
         """The arguments a handler may trust, and the faults, a line each with a JSON Pointer; no faults: empty.

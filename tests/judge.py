@@ -12,6 +12,8 @@ from typing import Any
 import mcp_types.methods as official
 import pydantic
 
+from tests.judge_tasks import TaskJudge
+
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 REVISIONS = (*LEGACY, MODERN)
@@ -35,6 +37,7 @@ class Judge:
         """What `initialize` agreed on; judges what the server sends without a tag of its own."""
         self._asked: dict[str, list[tuple[str, str]]] = {}
         self._progress: dict[str, float] = {}
+        self._tasks = TaskJudge()
 
     def sent(self, message: Any) -> None:
         """Remember what asks for an answer; anything else is nothing."""
@@ -46,7 +49,11 @@ class Judge:
         params = message.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         named = meta.get(META + "protocolVersion") if isinstance(meta, dict) else None
-        about = (message["method"], MODERN if named else self._session or self._revision)
+        method = message["method"]
+        core = not named and self._session == "2025-11-25"
+        if core and method == "tools/call" and isinstance(params, dict) and "task" in params:
+            method = "tools/call as a task"
+        about = (method, MODERN if named else self._session or self._revision)
         self._asked.setdefault(key_of(message["id"]), []).append(about)
         if isinstance(meta, dict) and "progressToken" in meta:
             self._progress[key_of(meta["progressToken"])] = float("-inf")
@@ -70,7 +77,8 @@ class Judge:
         if method == "initialize" and message["result"].get("protocolVersion") in LEGACY:
             self._session = message["result"]["protocolVersion"]
             revision = self._session
-        return _model_fault(method, revision, message["result"])
+        fault = self._tasks.result_fault(method, revision, message["result"])
+        return fault if fault is not None else _model_fault(method, revision, message["result"])
 
     def _notification_fault(self, message: Message) -> str:
         method, params = message["method"], message.get("params", {})
@@ -81,6 +89,9 @@ class Judge:
                 return f"progress of {key} does not increase, or nobody asked for it"
             self._progress[key] = params["progress"]
         revision = MODERN if tagged else self._session or self._revision
+        fault = self._tasks.notification_fault(method, revision, params)
+        if fault is not None:
+            return fault
         model = official.SERVER_NOTIFICATIONS.get((method, revision))
         if model is None:
             return f"{method} is no notification of {revision}"
@@ -96,10 +107,13 @@ class Judge:
             return "a server of the modern era sends no requests"
         if CAPABILITY_OF.get(method) not in (None, *self._capabilities):
             return f"{method} was not declared by this client"
+        fault = self._tasks.question_fault(method, self._session, message.get("params"))
+        if fault is not None:
+            return fault
         try:
             official.parse_server_request(method, self._session, message.get("params"))
-        except (KeyError, pydantic.ValidationError) as fault:
-            return f"{type(fault).__name__}: {fault}"
+        except (KeyError, pydantic.ValidationError) as refused:
+            return f"{type(refused).__name__}: {refused}"
         return ""
 
 

@@ -99,3 +99,76 @@ def test_modern_result_without_its_type_is_a_fault() -> None:
 def test_request_of_the_server_in_the_modern_era_is_a_fault() -> None:
     asked = {"jsonrpc": "2.0", "id": "s", "method": "roots/list"}
     assert Judge(MODERN, {"roots": {}}).fault(asked) == "a server of the modern era sends no requests"
+
+
+TASK = {
+    "taskId": "0" * 32,
+    "status": "working",
+    "createdAt": "2026-07-28T10:00:00.000Z",
+    "ttlMs": 1,
+    "pollIntervalMs": 1,
+}
+TASK |= {"lastUpdatedAt": TASK["createdAt"]}
+DONE = {**TASK, "status": "completed", "result": {"resultType": "complete", "content": [BLOCK], "isError": False}}
+CORE_TASK = {key: value for key, value in TASK.items() if not key.endswith("Ms")} | {"ttl": 1, "pollInterval": 1}
+
+
+def asked(method: str, revision: str = MODERN, **params: Any) -> Judge:
+    """A judge that knows of one request with the id 1."""
+    judge = Judge(revision, {})
+    if revision != MODERN:
+        judge.sent(request(0, "initialize"))
+        info = {"name": "s", "version": "1"}
+        judge.fault(answer(0, {"protocolVersion": revision, "capabilities": {}, "serverInfo": info}))
+    meta = {"_meta": {META + "protocolVersion": revision}} if revision == MODERN else {}
+    judge.sent(request(1, method, **params, **meta))
+    return judge
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("tools/call", {**TASK, "resultType": "task"}),
+        ("tasks/get", {**TASK, "resultType": "complete"}),
+        ("tasks/get", {**DONE, "resultType": "complete"}),
+        ("tasks/update", {"resultType": "complete"}),
+    ],
+)
+def test_proper_task_of_the_extension_has_no_fault(method: str, result: Message) -> None:
+    assert asked(method).fault(answer(1, result)) == ""
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        ("tools/call", {**TASK, "resultType": "task", "task": TASK}),
+        ("tools/call", {**TASK, "resultType": "task", "requestState": "x"}),
+        ("tools/call", {**TASK, "resultType": "task", "ttl": 1}),
+        ("tools/call", {**TASK, "resultType": "task", "createdAt": "yesterday"}),
+        ("tools/call", {**CORE_TASK, "resultType": "task"}),
+        ("tasks/get", {**TASK, "resultType": "task"}),
+        ("tasks/get", {**TASK, "resultType": "complete", "status": "input_required", "inputRequests": {}}),
+        ("tasks/get", {**TASK, "resultType": "complete", "status": "completed"}),
+        ("tasks/get", {**TASK, "resultType": "complete", "status": "failed"}),
+        ("tasks/get", {**DONE, "resultType": "complete", "result": {"content": "x"}}),
+        ("tasks/cancel", {**TASK, "resultType": "complete"}),
+    ],
+)
+def test_task_of_the_extension_that_breaks_a_rule_is_a_fault(method: str, result: Message) -> None:
+    assert asked(method).fault(answer(1, result)) != ""
+
+
+def test_core_task_is_judged_by_the_official_models() -> None:
+    assert asked("tools/call", "2025-11-25", task={}).fault(answer(1, {"task": CORE_TASK})) == ""
+    assert asked("tools/call", "2025-11-25", task={}).fault(answer(1, {"task": TASK})) != ""
+    assert asked("tools/call", "2025-11-25", task={}).fault(answer(1, {"content": [BLOCK]})) != ""
+    assert asked("tasks/result", "2025-11-25", taskId="x").fault(answer(1, {"content": [BLOCK]})) != ""
+
+
+def test_task_that_lives_again_after_its_end_is_a_fault() -> None:
+    judge = asked("tasks/get")
+    assert judge.fault(answer(1, {**DONE, "resultType": "complete"})) == ""
+    tag = {META + "subscriptionId": 1}
+    assert judge.fault(notification("notifications/tasks", **TASK, _meta=tag)) == ""  # on its way since before
+    later = {**TASK, "lastUpdatedAt": "2026-07-28T10:00:00.001Z"}
+    assert judge.fault(notification("notifications/tasks", **later, _meta=tag)) != ""

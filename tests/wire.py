@@ -35,6 +35,9 @@ __all__ = [
 BOUND_S = 60.0
 """How long an answer is waited for before the test fails: a bound, not an expectation."""
 
+POLL_S = 0.02
+"""Between two looks at a task: the server is not to be kept busy with them."""
+
 Connect = Callable[..., "Wire"]
 """The `connect` fixture: `connect(*toolsets, handshake=True, revision=…, capabilities=…, check=True)`."""
 
@@ -54,6 +57,7 @@ class ErrorAnswer(Exception):
 
     def __init__(self, error: Message) -> None:
         super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.error = error
         self.code = error.get("code")
         self.message = error.get("message")
         self.data = error.get("data")
@@ -187,7 +191,10 @@ class Wire:
         return error
 
     def complete(self, method: str, params: Message, **options: Any) -> Message:
-        """The final result: in the modern era questions are answered from `answers` and the request is sent again."""
+        """The final result: in the modern era questions are answered from `answers` and the request is sent again.
+
+        A task that the server makes of it is followed to its end.
+        """
         result = self.result(method, params, **options)
         while result.get("resultType") == "input_required":
             requests = result.get("inputRequests", {})
@@ -197,7 +204,22 @@ class Wire:
                 again["requestState"] = result["requestState"]
             options.pop("id", None)
             result = self.result(method, again, **options)
-        return result
+        return self.followed(result["taskId"]) if result.get("resultType") == "task" else result
+
+    def followed(self, task_id: str) -> Message:
+        """Modern era: the result of a task, its questions answered from `answers`. Raises ErrorAnswer."""
+        while True:
+            task = self.result("tasks/get", {"taskId": task_id})
+            if task["status"] == "completed":
+                result: Message = task["result"]
+                return result
+            if task["status"] in ("failed", "cancelled"):
+                raise ErrorAnswer(task.get("error", {"message": "cancelled"}))
+            asked = task.get("inputRequests", {})
+            if asked:
+                responses = {key: self._answer_to(question) for key, question in asked.items()}
+                self.result("tasks/update", {"taskId": task_id, "inputResponses": responses})
+            self.pause(POLL_S)
 
     def call(self, name: str, arguments: object = None, **options: Any) -> Message:
         """The final CallToolResult."""
@@ -260,6 +282,11 @@ class Wire:
     def message_at(self, index: int, what: str) -> Any:
         """The message that came as number `index`, from 0; waits for it."""
         return self._wait(lambda: [self.received[index]] if len(self.received) > index else None, what)[0]
+
+    def pause(self, bound_s: float) -> None:
+        """Until something arrives, but not longer."""
+        with self._arrived:
+            self._arrived.wait(bound_s)
 
     def wait_for_end(self) -> None:
         """Until the server has closed its output."""

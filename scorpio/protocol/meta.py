@@ -20,6 +20,9 @@ CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+TASKS = "io.modelcontextprotocol/tasks"
+"""The extension of 2026-07-28."""
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """RFC 5424 names, least severe first."""
@@ -88,8 +91,14 @@ def unsupported_version(requested: str) -> ProtocolError:
     )
 
 
+def has_extension(capabilities: dict[str, Any], name: str) -> bool:
+    """True when the extension `name` is declared, with settings or without."""
+    extensions = capabilities.get("extensions")
+    return type(extensions) is dict and type(extensions.get(name)) is dict
+
+
 def has_capability(capabilities: dict[str, Any], name: str) -> bool:
-    """True when `name` (`sampling`, `roots`, `elicitation`, `elicitation.url`) is declared.
+    """True when `name` (`sampling`, `roots`, `elicitation.url`, `tasks.requests.sampling.createMessage`) is declared.
 
     An empty `elicitation` means forms: what it meant before modes existed (MCP 2025-11-25, client/elicitation).
     """
@@ -99,4 +108,8 @@ def has_capability(capabilities: dict[str, Any], name: str) -> bool:
         return False
     if feature == "elicitation":
         return "url" in declared if mode == "url" else "form" in declared or "url" not in declared
-    return not mode or mode in declared
+    for part in mode.split(".") if mode else ():
+        if type(declared) is not dict or part not in declared:
+            return False
+        declared = declared[part]
+    return True

@@ -16,6 +16,11 @@ LEGACY = "legacy"
 MODERN = "modern"
 """Era without a session: every request carries its revision and capabilities in `_meta`."""
 
+TASKS_CORE = "core"
+"""Tasks as 2025-11-25 has them: asked for by `params.task`, fetched by `tasks/result`."""
+TASKS_EXTENSION = "extension"
+"""Tasks as `io.modelcontextprotocol/tasks` has them: the server decides, `tasks/get` holds the result."""
+
 _DESCRIPTOR_KEYS_2024 = ("name", "description", "inputSchema")
 _DESCRIPTOR_KEYS_2025_03 = (*_DESCRIPTOR_KEYS_2024, "annotations")
 _DESCRIPTOR_KEYS_2025_06 = (*_DESCRIPTOR_KEYS_2025_03, "title", "outputSchema", "_meta")
@@ -41,6 +46,7 @@ class Revision:
         "resource_link",
         "resource_not_found",
         "structured",
+        "tasks",
         "titles",
         "tool_keys",
     )
@@ -61,6 +67,7 @@ class Revision:
         primes: bool = False,
         resource_not_found: int = RESOURCE_NOT_FOUND,
         tool_keys: tuple[str, ...] = _DESCRIPTOR_KEYS_2025_11,
+        tasks: str = "",
     ) -> None:
         self.name = name
         self.era = era
@@ -90,6 +97,8 @@ class Revision:
         """Error code for a URI nobody serves."""
         self.tool_keys = tool_keys
         """Members of a tool that this revision defines."""
+        self.tasks = tasks
+        """The kind of tasks it has: TASKS_CORE, TASKS_EXTENSION or none."""
         self.asks_by_request = era == LEGACY
         """The server asks by requests of its own; else by `input_required` results (MRTR)."""
 
@@ -117,8 +126,14 @@ V2025_03_26 = Revision(
 V2025_06_18 = Revision(
     "2025-06-18", era=LEGACY, elicitation_url=False, enum_titles="enumNames", tool_keys=_DESCRIPTOR_KEYS_2025_06
 )
-V2025_11_25 = Revision("2025-11-25", era=LEGACY, primes=True)
-V2026_07_28 = Revision("2026-07-28", era=MODERN, resource_not_found=INVALID_PARAMS, tool_keys=_DESCRIPTOR_KEYS_2026)
+V2025_11_25 = Revision("2025-11-25", era=LEGACY, primes=True, tasks=TASKS_CORE)
+V2026_07_28 = Revision(
+    "2026-07-28",
+    era=MODERN,
+    resource_not_found=INVALID_PARAMS,
+    tool_keys=_DESCRIPTOR_KEYS_2026,
+    tasks=TASKS_EXTENSION,
+)
 
 REVISIONS: Mapping[str, Revision] = {
     row.name: row for row in (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import Any
 
-    from scorpio.protocol.messages import Request, RequestId, Response
+    from scorpio.protocol.messages import Request, Response
     from scorpio.protocol.meta import RequestMeta
     from scorpio.server.lanes import Handle
     from scorpio.server.peer import Peer
@@ -54,6 +54,7 @@ class RunningCall:
         "_work",
         "activity",
         "answers",
+        "client_tasks",
         "refusals",
         "waited_ms",
     )
@@ -66,7 +67,6 @@ class RunningCall:
         meta: RequestMeta,
         entry: Entry,
         work: Work,
-        answers: dict[str, dict[str, Any]],
     ) -> None:
         self._server = server
         self._peer = peer
@@ -74,12 +74,14 @@ class RunningCall:
         self._meta = meta
         self._entry = entry
         self._work = work
-        self.answers = answers
+        self.answers: dict[str, dict[str, Any]] = {}
         """What the client answered in this and earlier rounds, by key."""
         self.refusals: dict[str, ToolFailure] = {}
         """Questions of the legacy era that the client answered with an error or not at all, by key."""
         self.waited_ms: dict[str, float] = {}
         """How long the answers of the newest round took, by key."""
+        self.client_tasks: dict[str, list[dict[str, Any]]] = {}
+        """What the client said of the tasks it made of questions, by key."""
         self.activity = ""
         self._handle: Handle | None = None
         self._started_s = time.monotonic()
@@ -90,7 +92,15 @@ class RunningCall:
         """A handler's threads and the keep-alive report; nothing may follow the end of the call."""
 
     def start(self) -> None:
-        """Register first, submit second: the other order could lose the answer of a quick call."""
+        """Begin; the answer leaves later. Raises ProtocolError when the peer has too many calls in progress.
+
+        Registers first and submits second: the other order could lose the answer of a quick call.
+        """
+        if len(self._peer.running) >= RUNNING_CALLS_MAX:
+            raise ProtocolError(
+                INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
+            )
+        self._take_earlier_answers()
         self._peer.running[self._request.id] = self
         try:
             self._handle = self._server.lane.submit(self._run, self._not_begun)
@@ -98,17 +108,27 @@ class RunningCall:
             self._peer.take(self._request.id, self)
             raise
 
+    def _take_earlier_answers(self) -> None:
+        params = self._request.params
+        self.answers = earlier_answers(self._server, self._request, self._meta, self._peer)
+        if self.answers and "requestState" in params:
+            age_ms = self._server.seal.age_ms(params["requestState"])
+            self.waited_ms = dict.fromkeys(params.get("inputResponses", {}), age_ms)
+
     def _not_begun(self, fault: Exception) -> None:
         self._finish(self._failing(self._server.internal_error(fault)))
 
     def cancel(self) -> None:
         """Stop the work. The caller has taken the call from the peer, so nothing more is sent for it."""
+        self.stop()
+        if self._request.answer is not None:
+            self._request.answer(None)
+
+    def stop(self) -> None:
         with self._progress_lock:  # a report that is being written gets out; none comes after
             pass
         if self._handle is not None:
             self._handle.cancel()
-        if self._request.answer is not None:
-            self._request.answer(None)
 
     def live(self) -> bool:
         return self._peer.running.get(self._request.id) is self
@@ -131,7 +151,11 @@ class RunningCall:
             params["total"] = total
         if message and self._meta.revision.progress_message:
             params["message"] = message
-        self._peer.hint("notifications/progress", self._server.encode(params))
+        self.tell("notifications/progress", params)
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """A notification about this call."""
+        self._peer.hint(method, self._server.encode(params))
 
     async def _run(self) -> None:
         import asyncio
@@ -155,6 +179,10 @@ class RunningCall:
         self._finish(encode)
 
     def _finish(self, encode: Encode) -> None:
+        self._answer(encode)
+
+    def _answer(self, encode: Encode) -> bool:
+        """Answer the request, if that right is still ours; False when it was cancelled."""
         peer = self._peer
         peer.answering += 1
         with self._progress_lock:
@@ -164,14 +192,22 @@ class RunningCall:
         peer.answering -= 1
         if peer.on_idle is not None and not peer.busy():
             peer.on_idle()
+        return ours
 
     def _line(self, encode: Encode) -> bytes:
+        made = self._made(encode)
+        if isinstance(made, ProtocolError):
+            return encode_error(self._request.id, made)
+        return encode_result(self._request.id, made)
+
+    def _made(self, encode: Encode) -> bytes | ProtocolError:
+        """The encoded result, or the error in its place."""
         try:
-            return encode_result(self._request.id, encode())
+            return encode()
         except ProtocolError as error:
-            return encode_error(self._request.id, error)
-        except Exception as bug:  # as above
-            return encode_error(self._request.id, self._server.internal_error(bug))
+            return error
+        except Exception as bug:  # as in `_run`
+            return self._server.internal_error(bug)
 
     @staticmethod
     def _failing(error: ProtocolError) -> Encode:
@@ -186,10 +222,17 @@ class RunningCall:
             try:
                 return await self._work(call)
             except InputRequired as required:
-                if not self._meta.revision.asks_by_request:
-                    return self._input_required(required)
-                await self._ask_client(required)
+                encode = await self._ask(required)
+                if encode is not None:
+                    return encode
         raise ToolFailure(f"{self._entry.name} asked more than {ASK_ROUNDS_MAX} questions in a row.")
+
+    async def _ask(self, required: InputRequired) -> Encode | None:
+        """Questions of one round: asked, so that the next round finds the answers; or a result that asks them."""
+        if not self._meta.revision.asks_by_request:
+            return self._input_required(required)
+        await self.ask_client(required)
+        return None
 
     def _input_required(self, required: InputRequired) -> Encode:
         state = self._server.seal.seal(
@@ -199,31 +242,46 @@ class RunningCall:
         result = {"resultType": "input_required", "inputRequests": requests, "requestState": state}
         return lambda: self._server.encode_result(result, self._meta.revision)
 
-    async def _ask_client(self, required: InputRequired) -> None:
+    async def ask_client(self, required: InputRequired) -> None:
+        """By requests of ours; what was answered stands in `answers` then, what was not in `refusals`."""
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        open_requests: dict[RequestId, asyncio.Future[tuple[Response | None, float]]] = {}
-        sent_s = time.monotonic()
         try:
-            for method, params in (question for question in required.questions.values()):
-                future: asyncio.Future[tuple[Response | None, float]] = loop.create_future()
-                answered = _resolver(loop, future)
-                open_requests[self._peer.request(method, self._server.encode(params), answered)] = future
-            async with asyncio.timeout(ASK_WAIT_S):
-                for key, future in zip(required.questions, list(open_requests.values()), strict=True):
-                    response, arrived_s = await future
-                    self.waited_ms[key] = (arrived_s - sent_s) * 1000
-                    self._take_answer(key, required.questions[key][0], response)
+            async with asyncio.timeout(ASK_WAIT_S), asyncio.TaskGroup() as group:
+                for key, (method, params) in required.questions.items():
+                    group.create_task(self._ask_one(key, method, params))
         except TimeoutError:
             for key in required.questions.keys() - self.answers.keys() - self.refusals.keys():
                 said = f"Nobody answered {required.questions[key][0]} within {ASK_WAIT_S:.0f} s."
                 self.refusals[key] = Unanswered(said)
+
+    async def _ask_one(self, key: str, method: str, params: dict[str, Any]) -> None:
+        sent_s = time.monotonic()
+        response, arrived_s = await self.exchange(method, params)
+        if "task" in params and response is not None:
+            from scorpio.server.client_task import followed
+
+            response = await followed(self, key, response)
+            arrived_s = time.monotonic()
+        self.waited_ms[key] = (arrived_s - sent_s) * 1000
+        self._take_answer(key, method, response)
+
+    async def exchange(self, method: str, params: dict[str, Any]) -> tuple[Response | None, float]:
+        """A request of ours, withdrawn when nobody waits for it any longer: (its answer, when it came).
+
+        The answer is None when the client is gone.
+        """
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[tuple[Response | None, float]] = loop.create_future()
+        id_ = self._peer.request(method, self._server.encode(params), _resolver(loop, answered))
+        try:
+            return await answered
         finally:
-            for id_ in open_requests:
-                if self._peer.asked.pop(id_, None) is not None:
-                    withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
-                    self._peer.notify("notifications/cancelled", withdrawn)
+            if self._peer.asked.pop(id_, None) is not None:
+                withdrawn = self._server.encode({"requestId": id_, "reason": "The call that asked has ended"})
+                self._peer.notify("notifications/cancelled", withdrawn)
 
     def _take_answer(self, key: str, method: str, response: Response | None) -> None:
         if response is None:
@@ -269,17 +327,8 @@ def _resolver(
 
 
 def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:
-    """Begin a slow call; its answer leaves later. Raises ProtocolError when the peer has too many in progress."""
-    if len(peer.running) >= RUNNING_CALLS_MAX:
-        raise ProtocolError(
-            INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
-        )
-    answers = earlier_answers(server, request, meta, peer)
-    call = RunningCall(server, peer, request, meta, entry, work, answers)
-    if answers and "requestState" in request.params:
-        age_ms = server.seal.age_ms(request.params["requestState"])
-        call.waited_ms = dict.fromkeys(request.params.get("inputResponses", {}), age_ms)
-    call.start()
+    """Begin a slow call. Raises ProtocolError when the peer has too many in progress."""
+    RunningCall(server, peer, request, meta, entry, work).start()
 
 
 def earlier_answers(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> dict[str, dict[str, Any]]:

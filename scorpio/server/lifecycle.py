@@ -6,8 +6,8 @@ Source: MCP basic/lifecycle of each revision; server/discover of 2026-07-28. `sh
 from __future__ import annotations
 
 from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
-from scorpio.protocol.meta import has_capability
-from scorpio.protocol.revisions import NAMES_NEWEST_FIRST, negotiated
+from scorpio.protocol.meta import TASKS, has_capability
+from scorpio.protocol.revisions import NAMES_NEWEST_FIRST, TASKS_CORE, TASKS_EXTENSION, negotiated
 from scorpio.protocol.strict_json import dumps
 from scorpio.server.method import Method
 from scorpio.server.peer import Session
@@ -67,6 +67,10 @@ def server_capabilities(revision: Revision) -> dict[str, Any]:
     }
     if revision.completions:
         capabilities["completions"] = {}
+    if revision.tasks == TASKS_CORE:
+        capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    elif revision.tasks == TASKS_EXTENSION:
+        capabilities["extensions"] = {TASKS: {}}
     return capabilities
 
 

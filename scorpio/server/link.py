@@ -50,6 +50,6 @@ class Link(StateLink):
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
-        if any(peer.busy() for peer in peers):
+        if any(peer.busy() for peer in peers) or self._server.has_tasks(owner):
             return 0.0
         return time.monotonic() - max((peer.client.last_call_s for peer in peers), default=0.0)

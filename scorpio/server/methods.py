@@ -1,6 +1,7 @@
 """The table of MCP methods: who serves each, in which era, and whether before `initialize`.
 
-A method belongs to one `*_methods` module, which lists its own rows; this module only joins them.
+A method belongs to one `*_methods` module, which lists its own rows; this module only joins them. Those of tasks stand
+here, because their module is imported with the first of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scorpio.server import (
     subscriptions,
     tool_methods,
 )
+from scorpio.server.method import Method
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +24,22 @@ if TYPE_CHECKING:
 
     from scorpio.protocol.messages import Request
     from scorpio.protocol.meta import RequestMeta
-    from scorpio.server.method import Method
+    from scorpio.server.method import Handle
     from scorpio.server.peer import Peer
     from scorpio.server.server import Server
+
+
+def _of_tasks(name: str) -> Handle:
+    """A function of `task_methods`, for whose import a start does not pay."""
+
+    def handle(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
+        from scorpio.server import task_methods
+
+        answer: bytes | None = getattr(task_methods, name)(server, request, meta, peer)
+        return answer
+
+    return handle
+
 
 METHODS: Mapping[str, Method] = {
     **lifecycle.METHODS,
@@ -34,6 +49,11 @@ METHODS: Mapping[str, Method] = {
     **completion_methods.METHODS,
     **log_methods.METHODS,
     **subscriptions.METHODS,
+    "tasks/get": Method(_of_tasks("get_task")),
+    "tasks/list": Method(_of_tasks("list_tasks"), modern=False),
+    "tasks/cancel": Method(_of_tasks("cancel_task")),
+    "tasks/result": Method(_of_tasks("task_result"), modern=False),
+    "tasks/update": Method(_of_tasks("update_task"), legacy=False),
 }
 
 

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
+TASK_CAPABILITY_OF = {
+    "elicitation/create": "tasks.requests.elicitation.create",
+    "sampling/createMessage": "tasks.requests.sampling.createMessage",
+}
+"""What a client declares that answers with a task of its own where `params.task` asks for it (MCP 2025-11-25)."""
+
 ACTIONS = ("accept", "decline", "cancel")
 
 

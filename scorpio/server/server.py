@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from scorpio.protocol.revisions import Revision
     from scorpio.server.lanes import Lane
     from scorpio.server.peer import Peer
+    from scorpio.server.tasks import Tasks
     from scorpio.settings import Settings
     from scorpio.state.home import Home
     from scorpio.toolset import Features, Toolset
@@ -64,6 +65,7 @@ class Server:
         self.peers: set[Peer] = set()
         self.list_answers: dict[object, bytes] = {}
         """Encoded list results by (method, revision, hidden tools); replaced by `changed_list`."""
+        self._tasks: Tasks | None = None
         self._loads: Callable[[bytes], Any] = _loads_text
         self._dumps: Callable[[Any], bytes] = _encode_plain
         self._quick_loads: Callable[[bytes | memoryview], Any] | None = None
@@ -258,17 +260,38 @@ class Server:
             for uri in uris:
                 self.state(toolset).subscribed(uri, owner)
 
+    # -- tasks
+
+    @property
+    def tasks(self) -> Tasks:
+        """The tasks of all clients; made with the first one."""
+        if self._tasks is None:
+            from scorpio.server.tasks import Tasks
+
+            self._tasks = Tasks()
+        return self._tasks
+
+    def has_tasks(self, owner: str) -> bool:
+        """True while a task of `owner` is not over."""
+        return self._tasks is not None and self._tasks.busy(owner)
+
     # -- life
 
     def open_peer(self, peer: Peer) -> None:
         self.peers.add(peer)
 
     def close_peer(self, peer: Peer) -> None:
+        """A client of this machine, or one with a session, takes its tasks with it; a single request leaves them."""
         self.peers.discard(peer)
         peer.close()
+        others = (other for other in tuple(self.peers) if other.owner == peer.owner and other.session is not None)
+        if self._tasks is not None and (peer.local or peer.session is not None) and not any(others):
+            self._tasks.end_owner(peer.owner)
 
     def close(self) -> None:
         """Close every state that was opened, last opened first. Called once, when the commands have ended."""
+        if self._tasks is not None:
+            self._tasks.end_all()
         for toolset in reversed(self.features.toolsets):
             toolset.close()
 

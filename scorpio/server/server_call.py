@@ -7,6 +7,7 @@ import os
 from scorpio.limits import ROOTS_WAIT_S
 from scorpio.protocol.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ProtocolError
 from scorpio.protocol.meta import LOG_LEVELS, has_capability
+from scorpio.protocol.revisions import TASKS_CORE
 from scorpio.server import questions, subscriptions
 from scorpio.tool import Call, InputRequired, ToolFailure
 
@@ -82,6 +83,7 @@ class ServerCall(Call["Any"]):
         revision = self._meta.revision
         known = revision.elicitation if capability == "elicitation" else True
         known = revision.elicitation_url if capability == "elicitation.url" else known
+        known = revision.tasks == TASKS_CORE if capability.startswith("tasks.") else known
         return known and has_capability(self._meta.client_capabilities, capability)
 
     async def working_directory(self) -> str:
@@ -110,7 +112,10 @@ class ServerCall(Call["Any"]):
         if least is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(least):
             return
         params = {"level": level, "data": data} | ({"logger": logger} if logger else {})
-        self._peer.hint("notifications/message", self._server.encode(params))
+        if self._running is not None:
+            self._running.tell("notifications/message", params)
+        else:
+            self._peer.hint("notifications/message", self._server.encode(params))
 
     def changed_list(self, kind: str) -> None:
         subscriptions.changed_list(self._server, kind)
@@ -135,13 +140,25 @@ class ServerCall(Call["Any"]):
             if key in answers:
                 self._check(key, method, answers[key])
             else:
-                missing[key] = (method, params)
+                missing[key] = (method, self._spelled(method, params))
         if missing:
             raise InputRequired(missing)
         return {key: answers[key] for key in asked}
 
+    def answered(self, key: str) -> bool:
+        return self._running is not None and (key in self._running.answers or key in self._running.refusals)
+
     def waited_ms(self, key: str) -> float | None:
         return self._running.waited_ms.get(key) if self._running is not None else None
+
+    def client_task(self, key: str) -> list[dict[str, Any]]:
+        return self._running.client_tasks.get(key, []) if self._running is not None else []
+
+    def _spelled(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Without the wish for a task, where the client takes none."""
+        if "task" not in params or self.supports(questions.TASK_CAPABILITY_OF.get(method, "tasks.none")):
+            return params
+        return {key: value for key, value in params.items() if key != "task"}
 
     def _require(self, method: str, params: dict[str, Any]) -> None:
         name, required = questions.capability(method, params)

@@ -32,8 +32,19 @@ def listen(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> N
     if len(peer.listens) >= LISTENS_MAX:
         raise ProtocolError(INTERNAL_ERROR, f"{LISTENS_MAX} subscriptions are open. Cancel one first.")
     honoured = _honoured(wanted)
-    peer.listens[request.id] = honoured
-    _send(server, peer, request.id, "notifications/subscriptions/acknowledged", {"notifications": honoured})
+    if "taskIds" not in wanted:
+        _open(server, peer, request.id, honoured)
+        return
+    from scorpio.server import task_methods
+
+    tasks = task_methods.watched(server, wanted["taskIds"], meta, peer)
+    _open(server, peer, request.id, honoured | {"taskIds": [task.id for task in tasks]})
+    task_methods.tell_beginner(server, peer, request.id, tasks)
+
+
+def _open(server: Server, peer: Peer, id_: RequestId, honoured: dict[str, Any]) -> None:
+    peer.listens[id_] = honoured
+    _send(server, peer, id_, "notifications/subscriptions/acknowledged", {"notifications": honoured})
     server.subscribed(honoured.get("resourceSubscriptions", ()), peer.owner)
 
 
@@ -51,7 +62,12 @@ def _honoured(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _send(server: Server, peer: Peer, id_: RequestId, method: str, params: dict[str, Any]) -> None:
-    peer.notify(method, server.encode({**params, "_meta": {SUBSCRIPTION_ID: id_}}))
+    peer.notify(method, server.encode(params | tag(id_)))
+
+
+def tag(id_: RequestId) -> dict[str, Any]:
+    """The member of `params` that says which stream a notification belongs to."""
+    return {"_meta": {SUBSCRIPTION_ID: id_}}
 
 
 def changed_list(server: Server, kind: str) -> None:

@@ -18,7 +18,7 @@ from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from scorpio.protocol.messages import Request
@@ -37,12 +37,18 @@ def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
 
 
 def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
-    name = request.params.get("name")
+    params = request.params
+    name = params.get("name")
     entry = server.features.tools.get(name) if type(name) is str else None
     if entry is None:
         said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
         raise ProtocolError(INVALID_PARAMS, said)
-    return _call(server, request, meta, peer, entry, request.params.get("arguments"), call_result)
+    if entry.task or "task" in params:
+        from scorpio.server import task_call
+
+        if task_call.begun(server, request, meta, peer, entry):
+            return None
+    return _call(server, request, meta, peer, entry, params.get("arguments"), call_result)
 
 
 def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str) -> bytes | None:
@@ -73,8 +79,7 @@ def _call(
 ) -> bytes | None:
     arguments, faults = entry.check(given)
     if faults:
-        failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
-        return shape(server, peer, entry, failure, meta.revision)
+        return shape(server, peer, entry, refused(entry, faults), meta.revision)
     if entry.slow:
         _start(server, request, meta, peer, entry, arguments, shape)
         return None
@@ -108,11 +113,18 @@ def _start(
     calls.start(server, request, meta, peer, entry, work)
 
 
-def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
-    """The encoded CallToolResult in the words of one revision, with what waits to be told to this client."""
+def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:
+    return text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
+
+
+def call_result(
+    server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision, tell: bool = True
+) -> bytes:
+    """The encoded CallToolResult in the words of one revision; with `tell` what waits to be told to this client."""
     peer.client.last_call_s = time.monotonic()
-    for toolset in server.features.telling:
-        result.content += server.state(toolset).after_result(peer.owner)
+    if tell:
+        for toolset in server.features.telling:
+            result.content += server.state(toolset).after_result(peer.owner)
     body: dict[str, Any] = {"content": shaped(result.content, revision), "isError": result.is_error}
     if result.structured is not None and revision.structured:
         body["structuredContent"] = result.structured

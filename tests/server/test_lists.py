@@ -22,11 +22,12 @@ METHODS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
+TOOL_KEYS_SINCE_2025_06_18 = {"name", "description", "inputSchema", "annotations", "title", "outputSchema"}
 TOOL_KEYS = {
     "2024-11-05": {"name", "description", "inputSchema"},
     "2025-03-26": {"name", "description", "inputSchema", "annotations"},
+    "2025-11-25": TOOL_KEYS_SINCE_2025_06_18 | {"execution"},
 }
-TOOL_KEYS_SINCE_2025_06_18 = {"name", "description", "inputSchema", "annotations", "title", "outputSchema"}
 
 
 @pytest.mark.requirement("lists:every-revision")

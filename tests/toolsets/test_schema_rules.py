@@ -44,3 +44,15 @@ def test_keyword_that_no_validator_checks_is_refused_by_its_path(keyword: str) -
 def test_reference_to_another_document_is_refused() -> None:
     faults = schema_rules.faults(descriptor(properties={"a": {"$ref": "https://example.com/a.json"}}), "a_tool")
     assert faults == ["/properties/a/$ref: https://example.com/a.json is not in this document"]
+
+
+@pytest.mark.parametrize("execution", [{"taskSupport": "maybe"}, {"taskSupport": None}, "optional", []])
+def test_task_support_is_one_of_three_words(execution: Any) -> None:
+    (fault,) = schema_rules.task_faults({"execution": execution}, slow=True)
+    assert fault == "execution.taskSupport must be one of forbidden, optional, required"
+
+
+@pytest.mark.parametrize(("support", "faults"), [("forbidden", 0), ("optional", 1), ("required", 1)])
+def test_instant_tool_is_never_a_task(support: str, faults: int) -> None:
+    assert len(schema_rules.task_faults({"execution": {"taskSupport": support}}, slow=False)) == faults
+    assert schema_rules.task_faults({"execution": {"taskSupport": support}}, slow=True) == []

@@ -11,12 +11,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
+    class ConfirmDeleteArguments(TypedDict):
+        filename: str
+
+    class FailingJobArguments(TypedDict):
+        pass
+
+    class GreetArguments(TypedDict):
+        name: str
+
     class JsonSchema202012ToolArguments(TypedDict):
         name: NotRequired[str]
         address: NotRequired[Any]
         contactMethod: NotRequired[str]
         phone: NotRequired[str]
         email: NotRequired[str]
+
+    class MultiInputArguments(TypedDict):
+        pass
+
+    class ProtocolErrorJobArguments(TypedDict):
+        pass
+
+    class SlowComputeArguments(TypedDict):
+        seconds: float
+        label: NotRequired[str]
 
     class TestAudioContentArguments(TypedDict):
         pass
@@ -26,6 +45,9 @@ if TYPE_CHECKING:
 
     class TestElicitationArguments(TypedDict):
         message: str
+
+    class TestElicitationAsTaskArguments(TypedDict):
+        pass
 
     class TestElicitationSep1034DefaultsArguments(TypedDict):
         pass
@@ -116,6 +138,9 @@ if TYPE_CHECKING:
     class TestToolWithProgressArguments(TypedDict):
         pass
 
+    class TestToolWithTaskArguments(TypedDict):
+        pass
+
     class TestTriggerPromptChangeArguments(TypedDict):
         pass
 
@@ -136,6 +161,73 @@ if TYPE_CHECKING:
 
     class TestWorkingDirectoryArguments(TypedDict):
         pass
+
+
+accept_confirm_delete = None
+
+
+def validate_confirm_delete(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['filename']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'filename' in data_keys:
+            data_keys.remove('filename')
+            data__filename = data['filename']
+            if not isinstance(data__filename, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.filename must be string', value=data__filename, name='' + (name_prefix or 'data') + '.filename', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_failing_job = None
+
+
+def validate_failing_job(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_greet = None
+
+
+def validate_greet(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['name']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'name' in data_keys:
+            data_keys.remove('name')
+            data__name = data['name']
+            if not isinstance(data__name, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.name must be string', value=data__name, name='' + (name_prefix or 'data') + '.name', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
 
 
 accept_json_schema_2020_12_tool = None
@@ -252,6 +344,75 @@ def validate_json_schema_2020_12_tool____defs_address(data, custom_formats={}, n
     return data
 
 
+accept_multi_input = None
+
+
+def validate_multi_input(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_protocol_error_job = None
+
+
+def validate_protocol_error_job(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_slow_compute = None
+
+
+def validate_slow_compute(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['seconds']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'seconds' in data_keys:
+            data_keys.remove('seconds')
+            data__seconds = data['seconds']
+            if not isinstance(data__seconds, (int, float)) or isinstance(data__seconds, bool):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.seconds must be number', value=data__seconds, name='' + (name_prefix or 'data') + '.seconds', rule='type'))
+            if isinstance(data__seconds, (int, float)) and (not isinstance(data__seconds, bool)):
+                if data__seconds < 0:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.seconds must be bigger than or equal to 0', value=data__seconds, name='' + (name_prefix or 'data') + '.seconds', rule='minimum'))
+                if data__seconds > 600:
+                    errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.seconds must be smaller than or equal to 600', value=data__seconds, name='' + (name_prefix or 'data') + '.seconds', rule='maximum'))
+        if 'label' in data_keys:
+            data_keys.remove('label')
+            data__label = data['label']
+            if not isinstance(data__label, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.label must be string', value=data__label, name='' + (name_prefix or 'data') + '.label', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 accept_test_audio_content = None
 
 
@@ -304,6 +465,23 @@ def validate_test_elicitation(data, custom_formats={}, name_prefix=None):
             data__message = data['message']
             if not isinstance(data__message, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.message must be string', value=data__message, name='' + (name_prefix or 'data') + '.message', rule='type'))
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+accept_test_elicitation_as_task = None
+
+
+def validate_test_elicitation_as_task(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
         if data_keys:
             errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
     if errors:
@@ -874,6 +1052,23 @@ def validate_test_tool_with_progress(data, custom_formats={}, name_prefix=None):
     return data
 
 
+accept_test_tool_with_task = None
+
+
+def validate_test_tool_with_task(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
 accept_test_trigger_prompt_change = None
 
 
@@ -1018,8 +1213,44 @@ def validate_test_working_directory(data, custom_formats={}, name_prefix=None):
     return data
 
 
+def load_confirm_delete() -> Any:
+    from tools.conformance.confirm_delete.handler import handle
+
+    return handle, None
+
+
+def load_failing_job() -> Any:
+    from tools.conformance.failing_job.handler import handle
+
+    return handle, None
+
+
+def load_greet() -> Any:
+    from tools.conformance.greet.handler import handle
+
+    return handle, None
+
+
 def load_json_schema_2020_12_tool() -> Any:
     from tools.conformance.json_schema_2020_12_tool.handler import handle
+
+    return handle, None
+
+
+def load_multi_input() -> Any:
+    from tools.conformance.multi_input.handler import handle
+
+    return handle, None
+
+
+def load_protocol_error_job() -> Any:
+    from tools.conformance.protocol_error_job.handler import handle
+
+    return handle, None
+
+
+def load_slow_compute() -> Any:
+    from tools.conformance.slow_compute.handler import handle
 
     return handle, None
 
@@ -1056,6 +1287,12 @@ def load_test_counts() -> Any:
 
 def load_test_elicitation() -> Any:
     from tools.conformance.test_elicitation.handler import handle
+
+    return handle, None
+
+
+def load_test_elicitation_as_task() -> Any:
+    from tools.conformance.test_elicitation_as_task.handler import handle
 
     return handle, None
 
@@ -1264,6 +1501,12 @@ def load_test_tool_with_progress() -> Any:
     return handle, None
 
 
+def load_test_tool_with_task() -> Any:
+    from tools.conformance.test_tool_with_task.handler import handle
+
+    return handle, None
+
+
 def load_test_trigger_prompt_change() -> Any:
     from tools.conformance.test_trigger_prompt_change.handler import handle
 
@@ -1326,6 +1569,39 @@ def load_state() -> Any:
 
 TOOLS = (
     {
+        "name": 'confirm_delete',
+        "slow": True,
+        "descriptor": b'{"name":"confirm_delete","title":"Confirm delete","description":"Runs as a task only: asks whether to delete a file, and deletes nothing.","inputSchema":{"type":"object","properties":{"filename":{"type":"string","description":"The file in question"}},"required":["filename"],"additionalProperties":false},"execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_confirm_delete,
+        "requires": 'elicitation',
+        "accept": accept_confirm_delete,
+        "validate": validate_confirm_delete,
+        "coercions": (),
+        "optional": (),
+        "task": 'required',
+    },
+    {
+        "name": 'failing_job',
+        "slow": True,
+        "descriptor": b'{"name":"failing_job","title":"Failing job","description":"Runs as a task only, and fails.","inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_failing_job,
+        "accept": accept_failing_job,
+        "validate": validate_failing_job,
+        "coercions": (),
+        "optional": (),
+        "task": 'required',
+    },
+    {
+        "name": 'greet',
+        "slow": False,
+        "descriptor": b'{"name":"greet","title":"Greet","description":"Greets at once: never a task.","inputSchema":{"type":"object","properties":{"name":{"type":"string","description":"Whom to greet"}},"required":["name"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_greet,
+        "accept": accept_greet,
+        "validate": validate_greet,
+        "coercions": (),
+        "optional": (),
+    },
+    {
         "name": 'json_schema_2020_12_tool',
         "slow": False,
         "descriptor": b'{"name":"json_schema_2020_12_tool","title":"Json schema 2020 12 tool","description":"Tool with JSON Schema 2020-12 features","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
@@ -1334,6 +1610,40 @@ TOOLS = (
         "validate": validate_json_schema_2020_12_tool,
         "coercions": (),
         "optional": ('name', 'address', 'contactMethod', 'phone', 'email'),
+    },
+    {
+        "name": 'multi_input',
+        "slow": True,
+        "descriptor": b'{"name":"multi_input","title":"Multi input","description":"Runs as a task only: puts two questions at once.","inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_multi_input,
+        "requires": 'elicitation',
+        "accept": accept_multi_input,
+        "validate": validate_multi_input,
+        "coercions": (),
+        "optional": (),
+        "task": 'required',
+    },
+    {
+        "name": 'protocol_error_job',
+        "slow": True,
+        "descriptor": b'{"name":"protocol_error_job","title":"Protocol error job","description":"Runs as a task only, and ends in a JSON-RPC error.","inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_protocol_error_job,
+        "accept": accept_protocol_error_job,
+        "validate": validate_protocol_error_job,
+        "coercions": (),
+        "optional": (),
+        "task": 'required',
+    },
+    {
+        "name": 'slow_compute',
+        "slow": True,
+        "descriptor": b'{"name":"slow_compute","title":"Slow compute","description":"Sleeps for so many seconds, then says so; may run as a task.","inputSchema":{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":600,"description":"How long"},"label":{"type":"string","description":"What to call it"}},"required":["seconds"],"additionalProperties":false},"execution":{"taskSupport":"optional"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_slow_compute,
+        "accept": accept_slow_compute,
+        "validate": validate_slow_compute,
+        "coercions": (('seconds', 'number'),),
+        "optional": ('label',),
+        "task": 'optional',
     },
     {
         "name": 'test_audio_content',
@@ -1363,6 +1673,17 @@ TOOLS = (
         "requires": 'elicitation',
         "accept": accept_test_elicitation,
         "validate": validate_test_elicitation,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'test_elicitation_as_task',
+        "slow": True,
+        "descriptor": b'{"name":"test_elicitation_as_task","title":"Test elicitation as task","description":"Asks the user by a task of the client, and tells how that task went.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_elicitation_as_task,
+        "requires": 'elicitation',
+        "accept": accept_test_elicitation_as_task,
+        "validate": validate_test_elicitation_as_task,
         "coercions": (),
         "optional": (),
     },
@@ -1600,12 +1921,13 @@ TOOLS = (
     {
         "name": 'test_slow',
         "slow": True,
-        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "descriptor": b'{"name":"test_slow","title":"Test slow","description":"Sleeps, reports progress if steps are given, and can be cancelled.","inputSchema":{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"maximum":600000,"description":"How long, in milliseconds"},"steps":{"type":"integer","minimum":1,"maximum":1000,"description":"Equal parts, each reported as progress"},"stubborn_ms":{"type":"integer","minimum":0,"maximum":10000,"description":"When cancelled, go on for so long and answer all the same"}},"required":["ms"],"additionalProperties":false},"execution":{"taskSupport":"optional"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
         "load": load_test_slow,
         "accept": accept_test_slow,
         "validate": validate_test_slow,
         "coercions": (('ms', 'integer'), ('steps', 'integer'), ('stubborn_ms', 'integer')),
         "optional": ('steps', 'stubborn_ms'),
+        "task": 'optional',
     },
     {
         "name": 'test_stray_output',
@@ -1667,6 +1989,18 @@ TOOLS = (
         "validate": validate_test_tool_with_progress,
         "coercions": (),
         "optional": (),
+    },
+    {
+        "name": 'test_tool_with_task',
+        "slow": True,
+        "descriptor": b'{"name":"test_tool_with_task","title":"Test tool with task","description":"Asks for a name first and greets in a task.","inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"optional"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_tool_with_task,
+        "requires": 'elicitation',
+        "accept": accept_test_tool_with_task,
+        "validate": validate_test_tool_with_task,
+        "coercions": (),
+        "optional": (),
+        "task": 'optional',
     },
     {
         "name": 'test_trigger_prompt_change',
