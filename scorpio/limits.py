@@ -41,6 +41,9 @@ COMPLETION_VALUES_MAX = 100
 PROGRESS_EVERY_S = 5.0
 """Longest silence of a call that brought a progress token: clients that reset their timeout on progress wait 10 s."""
 
+START_AFTER_MS = 500
+"""Toolsets that begin without a call do so when the first answer is out, or after this long without a message."""
+
 # -- ends of life
 
 DRAIN_MS_MAX = 1000

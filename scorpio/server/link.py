@@ -9,6 +9,7 @@ from scorpio.tool import StateLink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from scorpio.server.server import Server
@@ -26,15 +27,36 @@ class Link(StateLink):
     def changed_resource(self, uri: str, owner: str | None = None) -> None:
         changed_resource(self._server, uri, owner)
 
-    def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
+    def notify(self, owner: str | None, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
-        reached = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
+        reached = [peer for peer in tuple(self._server.peers) if owner is None or peer.owner == owner]
         for peer in reached:
             peer.notify(method, line)
         return bool(reached)
 
     def warn(self, text: str) -> None:
         self._server.log.warning(text)
+
+    def log(self, level: str, text: str) -> None:
+        log = self._server.log
+        {"debug": log.debug, "info": log.info, "warning": log.warning, "error": log.error}[level](text)
+
+    def background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        server = self._server
+
+        def failed(bug: Exception) -> None:
+            server.internal_error(bug)
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception as bug:  # noqa: BLE001 nobody awaits it: the lane goes on
+                failed(bug)
+
+        try:
+            server.lane.submit(guarded, failed)
+        except RuntimeError as fault:  # no thread can be started
+            failed(fault)
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]
