@@ -78,6 +78,7 @@ class Stream(ClientXMPP):
         self._loopback = False
         self._head: bytes | None = b""
         self._stanza_bytes = 0
+        self._starting_tls = False
         self._asked: dict[str, asyncio.Future[ET.Element]] = {}
         self.enable_direct_tls = account.direct_tls
         self.enable_starttls = not account.direct_tls
@@ -87,7 +88,7 @@ class Stream(ClientXMPP):
             ("failed_auth", self._login_failed),
             ("failed_all_auth", lambda _: self.fail(faults.no_login_method(account))),
             ("session_start", self._session_started_now),
-            ("disconnected", lambda _: self.fail(faults.lost(account))),
+            ("disconnected", self._connection_ended),
         ):
             self.add_event_handler(event, handler)
 
@@ -142,6 +143,19 @@ class Stream(ClientXMPP):
             self.fail(faults.not_connected(error, self.account))
         else:
             self.fail(faults.unknown_host(self.account))
+
+    def _connection_ended(self, _: object) -> None:
+        if not self._starting_tls:  # which will say it better
+            self.fail(faults.lost(self.account))
+
+    async def start_tls(self) -> bool:
+        self._starting_tls = True
+        try:
+            return await super().start_tls()
+        finally:
+            self._starting_tls = False
+            if self.transport is None:
+                self.fail(faults.lost(self.account))
 
     def _login_failed(self, failure: Any) -> None:
         """One method is enough: the others would fail for the same reason, and locks count attempts."""
