@@ -8,6 +8,7 @@ only says some things differently.
 from __future__ import annotations
 
 import os
+import re
 
 from scorpio.settings import read_keys
 from tools.xmpp.faults import Fault
@@ -25,6 +26,9 @@ KEYS = (
 )
 NEEDED = ("XMPP_SERVICE", "XMPP_USERNAME", "XMPP_PASSWORD", "MUC_ROOM")
 NICKNAME_DEFAULT = "McpDebug"
+_SERVICE = re.compile(
+    r"(?P<scheme>xmpps?)://(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>[\w.-]+))(?::(?P<port>[0-9]{1,5}))?/?"
+)
 PORTS = {"xmpp": 5222, "xmpps": 5223}
 """Source: RFC 6120, section 3.2.1; for TLS from the start there is a custom only (XEP-0368 leaves it to DNS)."""
 
@@ -84,15 +88,8 @@ def configured(settings: Settings, directory: str) -> tuple[Account, tuple[str, 
 
 def _service(text: str) -> tuple[str, str, int]:
     """(scheme, host, port). Raises Fault, which never shows the text: people write passwords into addresses."""
-    scheme, _, rest = text.strip().partition("://")
-    rest = rest.rstrip("/")
-    if rest.startswith("["):
-        host, _, port = rest[1:].partition("]")
-        port = port.removeprefix(":")
-    else:
-        host, _, port = rest.partition(":")
-    port = port or str(PORTS.get(scheme, ""))
-    odd = set("@/?#[]\\") & set(rest.removeprefix("[").replace("]", "", 1)) or not host or not host.isprintable()
-    if scheme not in PORTS or odd or not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+    found = _SERVICE.fullmatch(text.strip())
+    port = int(found["port"] or PORTS[found["scheme"]]) if found else 0
+    if not found or not 0 < port < 65536:
         raise Fault("XMPP_SERVICE must be xmpp://HOST:PORT (STARTTLS) or xmpps://HOST:PORT (TLS from the start).")
-    return scheme, host, int(port)
+    return found["scheme"], found["address"] or found["host"], port

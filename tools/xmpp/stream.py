@@ -21,7 +21,7 @@ from slixmpp.util.sasl.client import saslprep
 
 from tools.xmpp import faults
 from tools.xmpp.faults import Fault
-from tools.xmpp.scram import METHODS
+from tools.xmpp.scram import METHODS, Unbelievable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,13 +149,14 @@ class Stream(ClientXMPP):
             self.fail(faults.lost(self.account))
 
     async def start_tls(self) -> bool:
-        self._starting_tls = True
+        self._starting_tls, begun = True, False
         try:
-            return await super().start_tls()
+            begun = await super().start_tls()
         finally:
             self._starting_tls = False
-            if self.transport is None:
+            if not begun:
                 self.fail(faults.lost(self.account))
+        return begun
 
     def _login_failed(self, failure: Any) -> None:
         """One method is enough: the others would fail for the same reason, and locks count attempts."""
@@ -173,7 +174,8 @@ class Stream(ClientXMPP):
 
     def exception(self, e: Exception) -> None:
         """Of a handler of slixmpp's: it was given something that it did not expect."""
-        self.fail(faults.hostile(self.account, f"what could not be read ({type(e).__name__})"))
+        what = str(e) if isinstance(e, Unbelievable) else f"what could not be read ({type(e).__name__})"
+        self.fail(faults.hostile(self.account, what))
 
     async def _handle_stream_features(self, features: Any) -> bool | None:
         encrypted = "starttls" in self.features or isinstance(self.socket, ssl.SSLObject)
@@ -271,7 +273,10 @@ class Stream(ClientXMPP):
             if not answer.done():
                 answer.set_result(element)
         else:
-            self._spawn_event(element)
+            try:
+                self._spawn_event(element)
+            except Exception as e:  # noqa: BLE001 of handlers that run at once
+                self.exception(e)
             if element.tag == PROCEED:
                 self.parser = None  # what comes before TLS has begun was not said by this server
 
