@@ -94,7 +94,7 @@ class StateLink:
         raise NotImplementedError
 
     def notify(self, owner: str | None, method: str, params: dict[str, Any]) -> bool:
-        """Send a notification to `owner`'s clients, None: to all; False when there is none."""
+        """Offer a notification to `owner`'s clients, None: to all; False when there is none with a session."""
         raise NotImplementedError
 
     def warn(self, text: str) -> None:

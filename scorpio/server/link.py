@@ -29,9 +29,9 @@ class Link(StateLink):
 
     def notify(self, owner: str | None, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
-        reached = [peer for peer in tuple(self._server.peers) if owner is None or peer.owner == owner]
+        reached = [p for p in tuple(self._server.peers) if p.session is not None and owner in (None, p.owner)]
         for peer in reached:
-            peer.notify(method, line)
+            peer.hint(method, line)
         return bool(reached)
 
     def warn(self, text: str) -> None:

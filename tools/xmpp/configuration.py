@@ -90,6 +90,14 @@ def _service(text: str) -> tuple[str, str, int]:
     """(scheme, host, port). Raises Fault, which never shows the text: people write passwords into addresses."""
     found = _SERVICE.fullmatch(text.strip())
     port = int(found["port"] or PORTS[found["scheme"]]) if found else 0
-    if not found or not 0 < port < 65536:
+    if not found or not 0 < port < 65536 or not _can_be_looked_up(found["host"] or ""):
         raise Fault("XMPP_SERVICE must be xmpp://HOST:PORT (STARTTLS) or xmpps://HOST:PORT (TLS from the start).")
     return found["scheme"], found["address"] or found["host"], port
+
+
+def _can_be_looked_up(host: str) -> bool:
+    try:
+        host.encode("idna")
+    except UnicodeError:  # such as a part of more than 63 characters
+        return False
+    return True

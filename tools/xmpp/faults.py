@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 from scorpio.tool import ToolFailure
 from tools.xmpp.words import quoted
@@ -31,8 +32,8 @@ def not_connected(error: OSError, account: Account) -> Fault:
 
     if isinstance(error, ssl.SSLError):
         return no_tls(error, account)
-    numbers = [int(part.partition("]")[0]) for part in str(error).split("[Errno ")[1:] if part[:1].isdigit()]
-    number = error.errno or (numbers[0] if numbers else None)  # of several addresses, asyncio only says it in the text
+    found = re.search(r"\[Errno (\d{1,5})\]", str(error))  # of several addresses, asyncio says it in the text only
+    number = error.errno or (int(found[1]) if found else None)
     if number == errno.ECONNREFUSED:
         return Fault(f"Nothing listens at {account.service}: connection refused. Is the XMPP server running?")
     said = os.strerror(number) if number is not None and number > 0 else type(error).__name__
@@ -74,7 +75,10 @@ def login_refused(condition: str, account: Account) -> Fault:
             lasting=True,
         )
     said = quoted(condition or "no reason given")
-    return Fault(f"{account.service} refused the login of {account.username}@{account.domain}: {said}.", lasting=True)
+    lasting = condition != "temporary-auth-failure"
+    return Fault(
+        f"{account.service} refused the login of {account.username}@{account.domain}: {said}.", lasting=lasting
+    )
 
 
 def no_login_method(account: Account) -> Fault:
@@ -163,3 +167,7 @@ def not_passed_on(condition: str, text: str, account: Account) -> Fault:
 
 def not_shown(account: Account, seconds: float) -> Fault:
     return Fault(f"{account.room} did not show the message within {seconds:.0f} s. It may have arrived or not.")
+
+
+def not_taken(account: Account) -> Fault:
+    return Fault(f"{account.service} does not take what was sent to it before. Try again in a moment.")

@@ -49,21 +49,25 @@ class Announcer:
     def __init__(self, link: StateLink, channel: bool) -> None:
         self._link = link
         self._channel = channel
-        self._second = 0
+        self._since_s = 0.0
         self._told = 0
         self._held: Message | None = None
+        """The newest one of a flood, which is told when its second is over."""
+        self._dropped = 0
 
     def announce(self, message: Message) -> None:
-        second = int(time.monotonic())
-        if second != self._second:
-            self._second, self._told = second, 0
-        self._told += 1
-        if self._told <= ANNOUNCED_PER_S_MAX:
-            self._tell(message)
-        elif self._held is None:
-            self._hold(message)
-        else:
+        if self._held is not None:
             self._held = message
+            self._dropped += 1
+            return
+        now_s = time.monotonic()
+        if now_s - self._since_s >= 1.0:
+            self._since_s, self._told = now_s, 0
+        if self._told < ANNOUNCED_PER_S_MAX:
+            self._told += 1
+            self._tell(message)
+        else:
+            self._hold(message)
 
     def _hold(self, message: Message) -> None:
         import asyncio
@@ -73,10 +77,10 @@ class Announcer:
 
     def _tell_held(self) -> None:
         message, self._held = self._held, None
-        dropped, self._told = self._told - ANNOUNCED_PER_S_MAX, 0
-        if message is not None:
-            self._link.log("warning", f"xmpp: too many messages at once; {dropped} were not announced one by one")
-            self._tell(message)
+        assert message is not None
+        self._link.log("warning", f"xmpp: too many messages at once; {self._dropped} were not announced")
+        self._since_s, self._told, self._dropped = time.monotonic(), 1, 0
+        self._tell(message)
 
     def _tell(self, message: Message) -> None:
         self._link.log("info", f"xmpp: message from {message['from']}, {len(message['body'])} characters")

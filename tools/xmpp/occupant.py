@@ -16,6 +16,7 @@ from slixmpp import JID
 from tools.xmpp import faults
 from tools.xmpp.faults import Fault
 from tools.xmpp.stream import MESSAGE, NAMESPACE, PING, Stream, condition_of
+from tools.xmpp.words import quoted
 
 JOIN_S_MAX = 15.0
 """For the room to answer, a federated one included."""
@@ -77,6 +78,8 @@ class Occupant:
         self._own_ids: deque[str] = deque(maxlen=OWN_IDS_KEPT)
         self._missed_s = 0.0
         self._left = False
+        self.notice = ""
+        """Why the nickname is not the one that was wanted; "" where it is."""
 
     # -- in and out
 
@@ -89,10 +92,19 @@ class Occupant:
             tried.append(self.nickname)
             condition, text = await self._ask_in()
             if not condition:
+                self._notice(taken=number > 1)
                 return
             if condition != "conflict":
                 raise faults.room_refused(condition, text, self._account)
         raise faults.no_nickname(self._account, tried)
+
+    def _notice(self, taken: bool = False) -> None:
+        if taken:
+            self.notice = f"The nickname {self._wanted} is taken: this agent is {self.nickname}."
+        elif self.nickname != self._wanted:
+            self.notice = f"The room calls this agent {quoted(self.nickname)}, not {self._wanted}."
+        else:
+            self.notice = ""
 
     async def _ask_in(self) -> tuple[str, str]:
         self._joining = asyncio.get_running_loop().create_future()
@@ -140,6 +152,8 @@ class Occupant:
 
     async def say(self, body: str) -> None:
         """Returns when the room has shown it to everybody. Raises Fault."""
+        if not self._stream.is_read():
+            raise faults.not_taken(self._account)
         message = self._stream.make_message(mto=self._room, mbody=body, mtype="groupchat")
         id_: str = message["id"]
         shown: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
@@ -206,6 +220,7 @@ class Occupant:
         elif kind == "unavailable" and NICK_CHANGED in codes and user is not None:
             item = user.find(USER + "item")
             self.nickname = (item.get("nick", "") if item is not None else "") or self.nickname
+            self._notice()
         elif kind == "unavailable":
             self._put_out(codes, user)
         elif not kind:

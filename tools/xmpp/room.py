@@ -14,7 +14,8 @@ from collections import deque
 from scorpio.tool import ToolFailure
 from tools.xmpp import configuration
 from tools.xmpp.faults import Fault
-from tools.xmpp.messages import Announcer, message_of
+from tools.xmpp.messages import NAME_CHARS_MAX, Announcer, message_of
+from tools.xmpp.words import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ STABLE_S = 30.0
 LEAVE_S_MAX = 0.25
 """At the end, for the server to take note; the state as a whole has CLOSE_MS_MAX."""
 
-SENT_PER_S_MAX = 20
-"""Messages of this agent; a server that is sent more closes the connection."""
+SENT_MAX = 20
+SENT_WINDOW_S = 1.0
+"""Messages of this agent in that time; a server that is sent more closes the connection."""
 
 FIRST_JOIN_S_MAX = 3.0
 """How long a message waits for the first attempt: what is sent at once after the start would never get through."""
@@ -74,7 +76,7 @@ class Room:
         self._left = _thread.allocate_lock()
         """Held while `_work` runs."""
         self._announcer: Announcer | None = None
-        self._sent_s: deque[float] = deque(maxlen=SENT_PER_S_MAX)
+        self._sent_s: deque[float] = deque(maxlen=SENT_MAX)
         self.last: Message | None = None
         """What somebody said last."""
 
@@ -90,13 +92,13 @@ class Room:
         said: dict[str, Any] = {
             "connected": occupant is not None,
             "room": account.room if account is not None else self._settings.muc_room,
-            "nickname": occupant.nickname if occupant is not None else self._nickname(account),
+            "nickname": shown(occupant.nickname, NAME_CHARS_MAX) if occupant is not None else self._nickname(account),
             "lastIncoming": last,
         }
         if occupant is None:
             said["error"] = self._reason(fault)
-        elif account is not None and occupant.nickname != account.nickname:
-            said["notice"] = f"The nickname {account.nickname} is taken: this agent is {occupant.nickname}."
+        elif occupant.notice:
+            said["notice"] = occupant.notice
         return said
 
     def _nickname(self, account: Account | None) -> str:
@@ -122,8 +124,8 @@ class Room:
         if occupant is None or self._account is None:
             raise Fault(self._reason(self._fault))
         now_s = time.monotonic()
-        if len(self._sent_s) == SENT_PER_S_MAX and now_s - self._sent_s[0] < 1.0:
-            raise ToolFailure(f"More than {SENT_PER_S_MAX} messages within a second. Say it in one.")
+        if len(self._sent_s) == SENT_MAX and now_s - self._sent_s[0] < SENT_WINDOW_S:
+            raise ToolFailure(f"More than {SENT_MAX} messages within {SENT_WINDOW_S:.0f} s. Say it in one.")
         self._sent_s.append(now_s)
         await occupant.say(body)
         return self._account.room
@@ -150,7 +152,8 @@ class Room:
             self._settled = asyncio.Event()
         self._left.acquire()
         try:
-            await self._stay_in()
+            if not self._closing:
+                await self._stay_in()
         except Fault as fault:  # the configuration: nothing will change it
             self._tell(fault)
         finally:
@@ -196,7 +199,7 @@ class Room:
             await stream.open(LOGIN_S_MAX)
             missed_s = time.monotonic() - self._out_since_s if self._out_since_s is not None else 0.0
             await occupant.join(missed_s)
-            self._entered(occupant)
+            self._entered(occupant, stream.security())
             return await occupant.stay()
         except Fault as fault:
             return fault
@@ -221,7 +224,7 @@ class Room:
             await asyncio.wait({stream.ended}, timeout=LEAVE_S_MAX)
         stream.fail(Fault("This agent has left."))
 
-    def _entered(self, occupant: Occupant) -> None:
+    def _entered(self, occupant: Occupant, security: str) -> None:
         assert self._link is not None
         assert self._settled is not None
         self._entered_s = time.monotonic()
@@ -229,9 +232,10 @@ class Room:
         self._settled.set()
         account = self._account
         assert account is not None
-        self._link.log("info", f"xmpp: in {account.room} as {occupant.nickname}, through {account.service}")
-        if occupant.nickname != account.nickname:
-            self._link.warn(f"xmpp: the nickname {account.nickname} is taken in {account.room}")
+        how = f"through {account.service}, {security}"
+        self._link.log("info", f"xmpp: in {account.room} as {occupant.nickname}, {how}")
+        if occupant.notice:
+            self._link.warn(f"xmpp: {occupant.notice}")
 
     def _tell(self, fault: Fault) -> None:
         """What changed is a line on stderr; the tenth refused connection is not."""
@@ -263,7 +267,10 @@ class Room:
                 occupant.leave()
             task.cancel()
             return
-        loop.call_soon_threadsafe(task.cancel)
+        try:
+            loop.call_soon_threadsafe(task.cancel)
+        except RuntimeError:  # the loop has ended meanwhile, and `_work` with it
+            return
         if self._left.acquire(timeout=LEAVE_S_MAX * 1.5):
             self._left.release()
 

@@ -35,7 +35,11 @@ STANZA_DEPTH_MAX = 256
 """Elements within elements: real ones have ten."""
 
 UNSENT_BYTES_MAX = 64 * 1024
-"""Answers to a server that does not read them; then the connection ends."""
+"""What waits for a server to read it: one long message, or thousands of answers to what it asked."""
+
+READ_BYTES_PER_S = 512 * 1024
+READ_BYTES_BURST = 4 * 1024 * 1024
+"""Read of a server; past it the connection waits. A second's worth is 50 ms of work; a room of 10,000 comes at once."""
 
 HEAD_BYTES_MAX = 1024
 """What may stand before a stream's first element: an XML declaration of 40 bytes."""
@@ -78,7 +82,11 @@ class Stream(ClientXMPP):
         self._loopback = False
         self._head: bytes | None = b""
         self._stanza_bytes = 0
+        self._may_read_bytes: float = READ_BYTES_BURST
+        self._metered_s = 0.0
         self._starting_tls = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """Of slixmpp's that wait for an answer, and would for ever once the stream has ended."""
         self._asked: dict[str, asyncio.Future[ET.Element]] = {}
         self.enable_direct_tls = account.direct_tls
         self.enable_starttls = not account.direct_tls
@@ -121,6 +129,19 @@ class Stream(ClientXMPP):
             self.ended.set_result(fault)
             self._discard()
 
+    def is_read(self) -> bool:
+        """False for a server that leaves too much unread of what was sent to it."""
+        return self.transport is not None and self.transport.get_write_buffer_size() <= UNSENT_BYTES_MAX
+
+    def security(self) -> str:
+        """Of this connection, in a few words."""
+        if not self._is_encrypted():
+            return "plain text"
+        return "TLS" if self.account.verify else "TLS with a certificate that nobody verified"
+
+    def _is_encrypted(self) -> bool:
+        return self.transport is not None and self.transport.get_extra_info("ssl_object") is not None
+
     def close(self) -> None:
         """End as one should: the stream's end is written, and `ended` comes true when the server has taken note."""
         if self.transport is not None:
@@ -133,6 +154,8 @@ class Stream(ClientXMPP):
             self.cancel_schedule(name)
         if self._run_out_filters is not None:
             self._run_out_filters.cancel()
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
         if self.transport is not None:
             self.transport.abort()
 
@@ -150,6 +173,7 @@ class Stream(ClientXMPP):
 
     async def start_tls(self) -> bool:
         self._starting_tls, begun = True, False
+        self._remember_task()
         try:
             begun = await super().start_tls()
         finally:
@@ -177,8 +201,15 @@ class Stream(ClientXMPP):
         what = str(e) if isinstance(e, Unbelievable) else f"what could not be read ({type(e).__name__})"
         self.fail(faults.hostile(self.account, what))
 
+    def _remember_task(self) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
     async def _handle_stream_features(self, features: Any) -> bool | None:
-        encrypted = "starttls" in self.features or isinstance(self.socket, ssl.SSLObject)
+        self._remember_task()
+        encrypted = self._is_encrypted()
         if not encrypted and not self._loopback and "starttls" not in features["features"]:
             self.fail(faults.plain_text_only(self.account))
             return True
@@ -227,19 +258,34 @@ class Stream(ClientXMPP):
             return
         if self._stanza_bytes > STANZA_BYTES_MAX:
             self.fail(faults.hostile(self.account, f"a stanza of more than {STANZA_BYTES_MAX // 1024} KiB"))
+        self._meter(len(data))
+
+    def _meter(self, read_bytes: int) -> None:
+        now_s = self.loop.time()
+        earned = (now_s - self._metered_s) * READ_BYTES_PER_S
+        self._may_read_bytes = min(READ_BYTES_BURST, self._may_read_bytes + earned) - read_bytes
+        self._metered_s = now_s
+        if self._may_read_bytes < 0 and self.transport is not None:
+            self.transport.pause_reading()
+            self.loop.call_later(-self._may_read_bytes / READ_BYTES_PER_S, self._read_on)
+
+    def _read_on(self) -> None:
+        if self.transport is not None:
+            self.transport.resume_reading()
 
     def _head_is_plain(self, data: bytes) -> bool:
         """True while nothing but white space and an XML declaration stands before the first element."""
         if self._head is None:
             return True
         head = (self._head + data[:HEAD_BYTES_MAX]).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if head.startswith(b"<?xml "):
+        if head[:5] == b"<?xml" and head[5:6].isspace():
             head = head.partition(b"?>")[2].lstrip()
         if len(head) > 1 and head[:1] == b"<" and head[1:2] not in (b"!", b"?"):
             self._head = None
             return True
         self._head += data[:HEAD_BYTES_MAX]
-        return not head.startswith((b"<!", b"<?")) and len(self._head) < HEAD_BYTES_MAX
+        may_go_on = not head.startswith((b"<!", b"<?")) or b"<?xml".startswith(head)
+        return may_go_on and len(self._head) < HEAD_BYTES_MAX
 
     def _take(self, event: str, element: ET.Element) -> None:
         if event == "start":
@@ -272,7 +318,7 @@ class Stream(ClientXMPP):
             answer = self._asked.pop(element.get("id", ""))
             if not answer.done():
                 answer.set_result(element)
-        else:
+        elif not self._ready.done():  # afterwards slixmpp has nothing more to do
             try:
                 self._spawn_event(element)
             except Exception as e:  # noqa: BLE001 of handlers that run at once
@@ -282,7 +328,7 @@ class Stream(ClientXMPP):
 
     def _answer(self, request: ET.Element) -> None:
         """A ping; all else is declined. A server that asks and does not read the answers is left."""
-        if self.transport is None or self.transport.get_write_buffer_size() > UNSENT_BYTES_MAX:
+        if self.transport is None or not self.is_read():
             self.fail(faults.hostile(self.account, "more questions than it reads answers"))
             return
         answer = ET.Element("iq", {"id": request.get("id", ""), "to": request.get("from", "")})

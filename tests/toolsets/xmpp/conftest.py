@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -82,14 +82,23 @@ def xmpp_environ(environ: dict[str, str], room: str) -> Callable[..., dict[str, 
 
 
 @pytest.fixture
-def agent(start: Callable[..., ServerProcess], xmpp_environ: Callable[..., dict[str, str]]) -> Callable[..., Agent]:
-    """`agent(prosody.service, MCP_BOT_NICKNAME="Rex")`: a server of the xmpp toolset, after its handshake."""
+def agent(
+    start: Callable[..., ServerProcess], xmpp_environ: Callable[..., dict[str, str]]
+) -> Iterator[Callable[..., Agent]]:
+    """`agent(prosody.service, MCP_BOT_NICKNAME="Rex")`: a server of the xmpp toolset, after its handshake.
 
-    def make(service: str, **others: Any) -> Agent:
-        options = {name: others.pop(name) for name in tuple(others) if name.islower()}
-        return Agent(start("xmpp", environ=xmpp_environ(service, **others), **options))
+    Fails a test whose agent wrote to stderr what the toolset did not write: a library's complaint, a traceback.
+    """
+    made: list[Agent] = []
 
-    return make
+    def make(service: str, **others: str) -> Agent:
+        made.append(Agent(start("xmpp", environ=xmpp_environ(service, **others))))
+        return made[-1]
+
+    yield make
+    for each in made:
+        lines = each.server.stderr().splitlines()
+        assert [line for line in lines if not line.startswith("[Server] xmpp: ")] == []
 
 
 @pytest.fixture

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.toolsets.xmpp.fake_server import DECLARATION, HEADER, ROOT, SASL, USER, Connection, FakeServer
+from tests.wire import MODERN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.toolsets.xmpp.agent import Agent
+    from tests.wire import Connect
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
 BOMB = f'<!DOCTYPE x [<!ENTITY l0 "ha">{LAUGHS}]>'
@@ -332,3 +334,110 @@ def test_every_way_of_being_put_out_is_told(
     dog = agent(fake_server(script).service)
     error = dog.until(lambda status: "This agent was" in status.get("error", ""), "out")["error"]
     assert error.startswith(f"This agent was {said} {room}: enough \\u202e.")
+
+
+def _gone_before_features(connection: Connection) -> None:
+    connection.expect("<stream:stream[^>]*>")
+    connection.send(HEADER)
+
+
+def _gone_before_login(connection: Connection) -> None:
+    connection.mechanisms("SCRAM-SHA-1")
+    connection.expect("<auth .*?</auth>")
+
+
+def _gone_before_bind(connection: Connection) -> None:
+    connection.mechanisms("PLAIN")
+    connection.expect("<auth .*?</auth>")
+    connection.send(f"<success xmlns='{SASL}'/>")
+    connection.features("<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>")
+    connection.expect("<iq .*?</iq>")
+
+
+def _gone_before_it_is_in(connection: Connection) -> None:
+    connection.log_in()
+    connection.expect("<presence .*?</presence>")
+
+
+def _gone_in_the_room(connection: Connection) -> None:
+    connection.enter()
+
+
+@pytest.mark.requirement("xmpp:reconnect")
+@pytest.mark.parametrize(
+    "script",
+    [
+        *(_gone_before_features, _gone_before_login, _gone_before_bind),
+        *(_gone_before_it_is_in, _gone_in_the_room),
+    ],
+)
+def test_a_server_that_goes_away_is_told_at_every_step_and_tried_again(
+    fake_server: Callable[..., FakeServer], agent: Callable[..., Agent], script: Callable[[Connection], None]
+) -> None:
+    server = fake_server(script)
+    dog = agent(server.service)
+    dog.until(lambda status: server.connections > 1, "tried again")
+    assert f"[Server] xmpp: The connection to {server.service} was lost.\n" in dog.server.stderr()
+
+
+@pytest.mark.requirement("xmpp:hostile-server")
+def test_a_server_that_sends_byte_by_byte_is_understood(
+    fake_server: Callable[..., FakeServer], agent: Callable[..., Agent]
+) -> None:
+    def script(connection: Connection) -> None:
+        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        whole = connection.send
+        connection.send = lambda data: [whole(data[n : n + 1]) for n in range(len(data))]  # type: ignore[method-assign, assignment]
+        connection.enter()
+        connection.send(connection.message("slowly"))
+        connection.gone()
+
+    assert agent(fake_server(script).service).hears("slowly")["sender"] == "mallory"
+
+
+@pytest.mark.requirement("xmpp:speaks")
+def test_a_message_with_which_the_connection_ends_is_an_error(
+    fake_server: Callable[..., FakeServer], agent: Callable[..., Agent]
+) -> None:
+    spoken = threading.Event()
+
+    def script(connection: Connection) -> None:
+        connection.enter()
+        if not spoken.is_set():
+            connection.expect("<message .*?</message>")
+            spoken.set()
+        else:
+            connection.gone()
+
+    server = fake_server(script)
+    assert agent(server.service).refusal() == f"The connection to {server.service} was lost."
+
+
+@pytest.mark.requirement("xmpp:hostile-server")
+@pytest.mark.transports("in-process")
+@pytest.mark.revisions(MODERN)
+def test_a_server_that_sends_without_end_is_made_to_wait(
+    fake_server: Callable[..., FakeServer],
+    connect: Connect,
+    environ: dict[str, str],
+    xmpp_environ: Callable[..., dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tools.xmpp.stream.READ_BYTES_BURST", 500_000)
+    monkeypatch.setattr("tools.xmpp.stream.READ_BYTES_PER_S", 1)
+    stalled = threading.Event()
+
+    def script(connection: Connection) -> None:
+        connection.enter()
+        connection.socket.settimeout(2.0)
+        flood = connection.message("x").encode() * 1000
+        try:
+            for _ in range(1000):
+                connection.socket.sendall(flood)
+        except TimeoutError:
+            stalled.set()
+
+    environ |= xmpp_environ(fake_server(script).service)
+    wire = connect("xmpp")
+    assert stalled.wait(60)
+    assert wire.call("xmppStatus")["structuredContent"]["connected"] is True

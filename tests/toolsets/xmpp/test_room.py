@@ -60,6 +60,21 @@ def test_two_agents_of_one_account_and_one_nickname_see_each_other(
     assert one.status()["lastIncoming"] is None
 
 
+@pytest.mark.requirement("xmpp:two-agents")
+def test_an_agent_stays_when_another_one_of_its_account_and_nickname_leaves(
+    prosody: Prosody, room: str, agent: Callable[..., Agent], chatter: Callable[..., Chatter]
+) -> None:
+    alice = chatter().join(room, "alice")
+    one, other = agent(prosody.service), agent(prosody.service)
+    one.in_room()
+    other.in_room()
+    other.server.close_stdin()
+    other.server.status()
+    one.send("alone now")
+    alice.heard(room, "McpDebug", "alone now")
+    assert one.status()["connected"] is True
+
+
 @pytest.mark.requirement("xmpp:bare-methods")
 def test_bare_methods_are_answered_before_initialize_in_the_seeds_shape(
     prosody: Prosody,
@@ -141,7 +156,7 @@ def test_a_nickname_that_is_taken_gets_a_number_and_a_notice(
         "lastIncoming": None,
         "notice": "The nickname McpDebug is taken: this agent is McpDebug-2.",
     }
-    assert f"[Server] xmpp: the nickname McpDebug is taken in {room}" in dog.server.stderr()
+    assert "[Server] xmpp: The nickname McpDebug is taken: this agent is McpDebug-2.\n" in dog.server.stderr()
     dog.send("hello, namesake")
     alice.heard(room, "McpDebug-2", "hello, namesake")
 
@@ -232,6 +247,25 @@ def test_what_is_said_is_heard_word_for_word(
     alice = chatter().join(room, "alice")
     assert agent(prosody.service).send(message)["message"] == message
     alice.heard(room, "McpDebug", message)
+
+
+@pytest.mark.requirement("xmpp:speaks")
+@pytest.mark.transports("in-process")
+@pytest.mark.revisions(MODERN)
+def test_more_messages_at_once_than_a_server_bears_are_refused(
+    prosody: Prosody,
+    connect: Connect,
+    environ: dict[str, str],
+    xmpp_environ: Callable[..., dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tools.xmpp.room.SENT_WINDOW_S", 3600.0)
+    environ |= xmpp_environ(prosody.service)
+    wire = connect("xmpp")
+    calls = [wire.start("tools/call", {"name": "xmppSend", "arguments": {"message": f"{n}"}}) for n in range(22)]
+    results = [wire.answer(call)["result"] for call in calls]
+    refused = [result["content"][0]["text"] for result in results if result["isError"]]
+    assert refused == ["More than 20 messages within 3600 s. Say it in one."] * 2
 
 
 @pytest.fixture
