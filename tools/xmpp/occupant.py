@@ -32,8 +32,8 @@ PING_EVERY_S = 60.0
 
 PING_S_MAX = 20.0
 
-OWN_IDS_KEPT = 64
-"""Ids of what this agent said, to know it again when the room shows it late."""
+KEPT_IN_MIND = 64
+"""Messages said, and messages heard, that are known again: a room shows its last 20 or so to who comes back."""
 
 MUC = "{http://jabber.org/protocol/muc}"
 USER = "{http://jabber.org/protocol/muc#user}"
@@ -53,16 +53,26 @@ PUT_OUT = {
 }
 """Status codes of XEP-0045, section 15.6.2, in plain words."""
 
-Heard = Callable[[str, str, str, bool], None]
-"""Called with the nickname, the whole address and the body of what somebody said, and whether that was earlier."""
+Heard = Callable[[str, str, str], None]
+"""Called with the nickname, the whole address and the body of what somebody said."""
+
+
+class Memory:
+    """What an agent knows again on its next stay."""
+
+    def __init__(self) -> None:
+        self.own_ids: deque[str] = deque(maxlen=KEPT_IN_MIND)
+        self.heard: deque[tuple[str, str]] = deque(maxlen=KEPT_IN_MIND)
+        """Id and body."""
 
 
 class Occupant:
     """One stay in the room. All in the slow lane."""
 
-    def __init__(self, stream: Stream, heard: Heard) -> None:
+    def __init__(self, stream: Stream, memory: Memory, heard: Heard) -> None:
         self._stream = stream
         self._account = stream.account
+        self._memory = memory
         self._heard = heard
         try:
             self._room = JID(self._account.room).bare
@@ -75,7 +85,6 @@ class Occupant:
         """Comes true with the condition and the text of a refusal, or with two empty strings."""
         self._said: dict[str, tuple[str, asyncio.Future[tuple[str, str]]]] = {}
         """What the room has not shown yet: id -> (body, as `_joining`)."""
-        self._own_ids: deque[str] = deque(maxlen=OWN_IDS_KEPT)
         self._missed_s = 0.0
         self._left = False
         self.notice = ""
@@ -111,7 +120,7 @@ class Occupant:
         self._stream.stage = f"joining {self._account.room}"
         presence = self._stream.make_presence(pto=self._own_address())
         joining = ET.Element(MUC + "x")
-        wanted = {"seconds": str(int(self._missed_s) + 1)} if self._missed_s else {"maxstanzas": "0"}
+        wanted = {"seconds": str(int(self._missed_s) + 1)} if self._missed_s else {"maxstanzas": str(KEPT_IN_MIND)}
         ET.SubElement(joining, MUC + "history", wanted)
         presence.append(joining)
         presence.send()
@@ -158,7 +167,7 @@ class Occupant:
         id_: str = message["id"]
         shown: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
         self._said[id_] = (body, shown)
-        self._own_ids.append(id_)
+        self._memory.own_ids.append(id_)
         message.send()
         waited: set[asyncio.Future[Any]] = {shown, self._stream.ended}
         try:
@@ -191,13 +200,18 @@ class Occupant:
         body = message.findtext(NAMESPACE + "body")
         if message.get("type") != "groupchat" or not body:
             return
-        ours = nickname == self.nickname and (id_ in self._own_ids or self._settles(body))
-        if ours:
+        memory = self._memory
+        if message.find(DELAY) is not None:
+            if id_ in memory.own_ids or (id_, body) in memory.heard:
+                return
+            if not self._missed_s:  # said before this agent first came: kept in mind, to be known the next time
+                memory.heard.append((id_, body))
+                return
+        if nickname == self.nickname and (id_ in memory.own_ids or self._settles(body)):
             self._settle(id_ if id_ in self._said else self._settles(body), ("", ""))
             return
-        late = message.find(DELAY) is not None
-        if not late or nickname != self.nickname:
-            self._heard(nickname, sender, body, late)
+        memory.heard.append((id_, body))
+        self._heard(nickname, sender, body)
 
     def _settles(self, body: str) -> str:
         """The id of the oldest unsettled message of ours with this body: some rooms do not keep ids."""

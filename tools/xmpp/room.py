@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scorpio.tool import StateLink
     from tools.xmpp.configuration import Account
     from tools.xmpp.messages import Message
-    from tools.xmpp.occupant import Occupant
+    from tools.xmpp.occupant import Memory, Occupant
     from tools.xmpp.stream import Stream
 
 LOGIN_S_MAX = 20.0
@@ -64,6 +64,7 @@ class Room:
         self._occupant: Occupant | None = None
         """While in the room."""
         self._account: Account | None = None
+        self._memory: Memory | None = None
         self._fault: Fault | None = None
         self._retry_at_s = 0.0
         self._out_since_s: float | None = None
@@ -188,14 +189,15 @@ class Room:
 
     async def _attempt(self, account: Account) -> Fault:
         """One connection, from its first packet to its end; why it ended."""
-        from tools.xmpp.occupant import Occupant
+        from tools.xmpp.occupant import Memory, Occupant
         from tools.xmpp.stream import Stream
 
         stream: Stream | None = None
         occupant: Occupant | None = None
         try:
             stream = Stream(account, lambda stanza: occupant.take(stanza) if occupant is not None else None)
-            occupant = Occupant(stream, self._hear)
+            self._memory = self._memory or Memory()
+            occupant = Occupant(stream, self._memory, self._hear)
             await stream.open(LOGIN_S_MAX)
             missed_s = time.monotonic() - self._out_since_s if self._out_since_s is not None else 0.0
             await occupant.join(missed_s)
@@ -246,13 +248,10 @@ class Room:
         if earlier is None or str(earlier) != str(fault):
             self._link.warn(f"xmpp: {fault}")
 
-    def _hear(self, nickname: str, sender: str, body: str, late: bool) -> None:
-        message, last = message_of(nickname, sender, body), self.last
-        if late and last is not None and (last["from"], last["body"]) == (message["from"], message["body"]):
-            return  # heard before the connection was lost
-        self.last = message
+    def _hear(self, nickname: str, sender: str, body: str) -> None:
         assert self._announcer is not None
-        self._announcer.announce(message)
+        self.last = message_of(nickname, sender, body)
+        self._announcer.announce(self.last)
 
     # -- the end
 

@@ -297,12 +297,19 @@ def test_what_was_said_before_it_came_is_not_news_and_what_it_missed_is(
     dog = agent(relay.service)
     owner.present(room, "McpDebug")
     assert dog.in_room()["lastIncoming"] is None
+    owner.say(room, "listen!", "m1")
+    dog.hears("listen!")
+    dog.send("I do")
     relay.cut()
     dog.until(lambda status: not status["connected"], "out")
-    owner.say(room, "where are you?")
+    owner.say(room, "where are you?", "m2")
     owner.heard(room, "owner", "where are you?")
+    owner.raw(f"<presence to='{room}/McpDebug'/>")  # so that the agent comes back under another name
+    owner.present(room, "McpDebug")
     relay.mend()
     assert dog.hears("where are you?")["sender"] == "owner"
+    assert dog.status()["nickname"] == "McpDebug-2"
+    assert dog.server.stderr().count("message from") == 2
 
 
 @pytest.mark.requirement("xmpp:reconnect")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from scorpio.log import Log
+from scorpio.server.lanes import LoopLane
+from scorpio.server.server import Server
+from scorpio.settings import load
+from scorpio.state.home import Home
+from scorpio.toolset import Features, chosen
 from tests.process.commands import wait_until
 from tests.toolsets.xmpp.fake_server import Connection, FakeServer
 
@@ -14,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.server_process import ServerProcess
+    from tests.toolsets.xmpp.chatter import Chatter
+    from tests.toolsets.xmpp.prosody import Prosody
 
 pytestmark = pytest.mark.requirement("xmpp:start")
 
@@ -69,3 +78,34 @@ def test_what_is_sent_at_once_after_the_start_waits_for_the_room(
         assert process.request("xmppSend", {"message": "first of all"})["result"]["sent"] is True
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("closed_in_the_loop", [True, False])
+def test_it_enters_and_leaves_on_a_loop_that_the_transport_brought(
+    prosody: Prosody,
+    room: str,
+    xmpp_environ: Callable[..., dict[str, str]],
+    chatter: Callable[..., Chatter],
+    tmp_path: Path,
+    closed_in_the_loop: bool,
+) -> None:
+    alice = chatter().join(room, "alice")
+    settings = load(xmpp_environ(prosody.service), str(tmp_path))
+
+    async def serve(log: Log) -> None:
+        server = Server(Features(chosen(["xmpp"])), settings, Home(str(tmp_path)), LoopLane(_loop()), log)
+        server.warm()
+        await asyncio.to_thread(alice.present, room, "McpDebug")
+        if closed_in_the_loop:
+            server.close()
+        else:
+            await asyncio.to_thread(server.close)
+        await asyncio.to_thread(alice.absent, room, "McpDebug")
+
+    with (tmp_path / "stderr").open("wb") as stderr:
+        asyncio.run(serve(Log("info", stderr.fileno())))
+    assert (tmp_path / "stderr").read_text().count("\n") == 1
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
