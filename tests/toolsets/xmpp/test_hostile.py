@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import re
 import socket
 import threading
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.process.commands import wait_until
 from tests.toolsets.xmpp.fake_server import DECLARATION, HEADER, ROOT, SASL, USER, Connection, FakeServer
 from tests.wire import MODERN
 
@@ -214,6 +216,42 @@ def test_what_is_said_before_tls_has_begun_is_not_heard(
     dog = agent(fake_server(script).service)
     status = dog.until(lambda status: "Not connected yet" not in status["error"], "lost")
     assert status["lastIncoming"] is None
+
+
+@pytest.mark.requirement("xmpp:data-only")
+def test_what_is_said_before_the_login_is_not_heard(
+    fake_server: Callable[..., FakeServer], agent: Callable[..., Agent], room: str
+) -> None:
+    def script(connection: Connection) -> None:
+        connection.room = room
+        early = connection.message("from nobody")
+        connection.expect("<stream:stream[^>]*>")
+        connection.send(f"{HEADER}{early}")
+        mechanism = f"<mechanisms xmlns='{SASL}'><mechanism>PLAIN</mechanism></mechanisms>"
+        connection.send(f"<stream:features>{mechanism}</stream:features>{early}")
+        connection.expect("<auth .*?</auth>")
+        connection.send(f"{early}<success xmlns='{SASL}'/>{early}")
+        connection.expect("<stream:stream[^>]*>")
+
+    dog = agent(fake_server(script).service)
+    assert dog.until(lambda status: "was lost" in status["error"], "lost")["lastIncoming"] is None
+
+
+@pytest.mark.requirement("xmpp:leaves")
+def test_it_says_that_it_leaves(fake_server: Callable[..., FakeServer], agent: Callable[..., Agent]) -> None:
+    left = threading.Event()
+
+    def script(connection: Connection) -> None:
+        connection.enter()
+        connection.expect('<presence[^>]*type="unavailable".*</stream:stream>')
+        connection.send("</stream:stream>")
+        left.set()
+
+    dog = agent(fake_server(script).service)
+    dog.in_room()
+    dog.server.close_stdin()
+    assert left.wait(30)
+    assert dog.server.status() == 0
 
 
 @pytest.mark.requirement("xmpp:hostile-server")
@@ -441,3 +479,23 @@ def test_a_server_that_sends_without_end_is_made_to_wait(
     wire = connect("xmpp")
     assert stalled.wait(60)
     assert wire.call("xmppStatus")["structuredContent"]["connected"] is True
+
+
+@pytest.mark.requirement("xmpp:reconnect")
+@pytest.mark.transports("in-process")
+@pytest.mark.revisions(MODERN)
+@pytest.mark.parametrize("script", [_gone_before_bind, _gone_in_the_room])
+def test_nothing_of_a_lost_connection_is_left_waiting(
+    fake_server: Callable[..., FakeServer],
+    connect: Connect,
+    environ: dict[str, str],
+    xmpp_environ: Callable[..., dict[str, str]],
+    caplog: pytest.LogCaptureFixture,
+    script: Callable[[Connection], None],
+) -> None:
+    server = fake_server(script)
+    environ |= xmpp_environ(server.service)
+    connect("xmpp")
+    assert wait_until(lambda: server.connections > 1)
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
