@@ -109,6 +109,9 @@ HTTP_PRIME_AFTER_MS = 100
 HTTP_STOP_MS_MAX = 300
 """When the server ends, time for calls in progress to finish."""
 
+START_AFTER_MS = 500
+"""Toolsets that begin without a call do so when the first answer is out, or after this long without a message."""
+
 # -- ends of life
 
 DRAIN_MS_MAX = 1000

@@ -13,7 +13,7 @@ from scorpio.limits import BASH_MAX_OUTPUT_BYTES_DEFAULT, BASH_MAX_TIMEOUT_MS_DE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
 
 FILE_NAME = "scorpio-env.txt"
@@ -70,10 +70,16 @@ def _terminal_use(value: str) -> str:
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
-    __slots__ = ("attribute", "default", "name", "read", "tightens")
+    __slots__ = ("attribute", "default", "name", "read", "secret", "tightens")
 
     def __init__(
-        self, name: str, read: Callable[[str], Any], default: Any, tightens: Callable[[Any, Any], bool] | None = None
+        self,
+        name: str,
+        read: Callable[[str], Any],
+        default: Any,
+        tightens: Callable[[Any, Any], bool] | None = None,
+        *,
+        secret: bool = False,
     ) -> None:
         self.name = name
         self.attribute = name.lower()
@@ -81,6 +87,8 @@ class Key:
         self.default = default
         self.tightens = tightens
         """(old, new) -> True when a project's file may change old to new; None: never from there."""
+        self.secret = secret
+        """Its value is never shown: not in a warning, not in a dump."""
 
 
 def _lower(old: int, new: int) -> bool:
@@ -114,6 +122,14 @@ KEYS = (
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
     Key("CALLBACK_CHANNEL", _boolean, False, _only_off),
     Key("PIGGYBACK", _boolean, True, _anything),
+    Key("TIA_ENV_PATH", str, ""),
+    Key("XMPP_SERVICE", str, ""),
+    Key("XMPP_DOMAIN", str, ""),
+    Key("XMPP_USERNAME", str, ""),
+    Key("XMPP_PASSWORD", str, "", secret=True),
+    Key("XMPP_TLS_VERIFY", _boolean, True),
+    Key("MUC_ROOM", str, ""),
+    Key("MCP_BOT_NICKNAME", str, ""),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -135,9 +151,17 @@ class Settings:
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
     callback_channel: bool
-    """The client takes callbacks as `notifications/claude/channel`."""
+    """Events may be pushed into the model's conversation (`notifications/claude/channel`)."""
     piggyback: bool
     """What waits to be told is added to the next tool's result."""
+    tia_env_path: str
+    xmpp_service: str
+    xmpp_domain: str
+    xmpp_username: str
+    xmpp_password: str
+    xmpp_tls_verify: bool
+    muc_room: str
+    mcp_bot_nickname: str
 
     def __init__(
         self,
@@ -171,16 +195,12 @@ class _Reading:
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
-        for number, raw in enumerate(content(path).decode("utf-8", "replace").splitlines(), 1):
-            line = raw.strip()
-            if not line or line.startswith("#"):
+        for where, name, value in _lines(path):
+            if value is None:
+                shown = "a line with a secret" if _names_a_secret(name) else repr(name[:80])
+                self.warnings.append(f"{where}: {shown} is not KEY=VALUE; the line is ignored.")
                 continue
-            name, equals, value = line.partition("=")
-            where = f"{path}:{number}"
-            if not equals:
-                self.warnings.append(f"{where}: {line[:80]!r} is not KEY=VALUE; the line is ignored.")
-                continue
-            self.set(name.strip(), _unquoted(value), where, trusted=trusted)
+            self.set(name, value, where, trusted=trusted)
 
     def set(self, name: str, value: str, where: str, *, trusted: bool = True) -> None:
         key = _BY_NAME.get(name)
@@ -203,6 +223,32 @@ class _Reading:
             return
         self.values[name] = read
         self.sources[name] = where
+
+
+def _lines(path: str) -> Iterator[tuple[str, str, str | None]]:
+    """(where, name, value) of every line that says something; a line without `=` is a name with the value None."""
+    for number, raw in enumerate(content(path).decode("utf-8", "replace").splitlines(), 1):
+        line = raw.strip()
+        if line and not line.startswith("#"):
+            name, equals, value = line.partition("=")
+            yield f"{path}:{number}", name.strip(), _unquoted(value) if equals else None
+
+
+def _names_a_secret(line: str) -> bool:
+    return any(key.secret and key.name in line for key in KEYS)
+
+
+def read_keys(path: str, names: Collection[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What a file of somebody else's says of our keys `names`, and what is wrong with that; nothing else in it counts.
+
+    The lines are those of a shell or of dotenv: `export ` may stand before a key.
+    """
+    reading = _Reading()
+    for where, name, value in _lines(path):
+        name = name.removeprefix("export ").strip()
+        if value is not None and name in names:
+            reading.set(name, value, where)
+    return reading.values, tuple(reading.warnings)
 
 
 def content(path: str) -> bytes:

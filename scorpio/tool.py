@@ -11,6 +11,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing costs 5 ms of a cold start
+    from collections.abc import Callable, Coroutine
     from typing import Any, Generic, TypeVar
 
     from scorpio.protocol.revisions import Revision
@@ -96,8 +97,8 @@ class StateLink:
         """Tell who subscribed to `uri`; only `owner`'s clients where one is given."""
         raise NotImplementedError
 
-    def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
-        """Send a notification that nobody asked for to `owner`'s clients; False when none takes it."""
+    def notify(self, owner: str | None, method: str, params: dict[str, Any]) -> bool:
+        """Send a notification that nobody asked for to `owner`'s clients, None: to all; False when none takes it."""
         raise NotImplementedError
 
     def can_notify(self, owner: str) -> bool:
@@ -110,6 +111,17 @@ class StateLink:
 
     def warn(self, text: str) -> None:
         """A line on stderr for the person who runs the server."""
+        raise NotImplementedError
+
+    def log(self, level: str, text: str) -> None:
+        """As `warn`, at the level `debug`, `info`, `warning` or `error`."""
+        raise NotImplementedError
+
+    def background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `work` in the slow lane, where it may take as long as the server lives; it is cancelled at the end.
+
+        Returns at once. What is raised in it is a bug, and told on stderr.
+        """
         raise NotImplementedError
 
     def idle_s(self, owner: str) -> float:

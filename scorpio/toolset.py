@@ -196,8 +196,8 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """Which of its parts the state makes or hears of while running: describe, prompts, resources, after_result,
-        roots, subscribed."""
+        """What its state does by itself: describe, prompts, resources, after_result, roots, subscribed; start: it is
+        opened with the server, not with a call."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
@@ -263,6 +263,8 @@ class Features:
         self.methods: dict[str, str] = {m: tool for t in toolsets for m, tool in t.methods.items()}
         self.telling = [toolset for toolset in toolsets if "after_result" in toolset.dynamic]
         """Toolsets whose state may add a block to any tool's result."""
+        self.starting = [toolset for toolset in toolsets if "start" in toolset.dynamic]
+        """Toolsets whose state is opened when the server starts, not at first use."""
         self.varying = {
             *(["tools/list"] if any(e.requires for e in self.tools.values()) else ()),
             *(["prompts/list"] if any(e.requires for e in self.prompts.values()) else ()),

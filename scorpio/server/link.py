@@ -9,6 +9,7 @@ from scorpio.tool import StateLink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from scorpio.server.peer import Peer
@@ -27,7 +28,7 @@ class Link(StateLink):
     def changed_resource(self, uri: str, owner: str | None = None) -> None:
         changed_resource(self._server, uri, owner)
 
-    def notify(self, owner: str, method: str, params: dict[str, Any]) -> bool:
+    def notify(self, owner: str | None, method: str, params: dict[str, Any]) -> bool:
         line = self._server.encode(params)
         took = [peer.hint(method, line) is not False for peer in self._with_session(owner)]
         return any(took)
@@ -35,11 +36,11 @@ class Link(StateLink):
     def can_notify(self, owner: str) -> bool:
         return bool(self._with_session(owner))
 
-    def _with_session(self, owner: str) -> list[Peer]:
+    def _with_session(self, owner: str | None) -> list[Peer]:
         return [
             peer
             for peer in tuple(self._server.peers)
-            if peer.owner == owner and peer.session is not None and peer.client is peer
+            if owner in (None, peer.owner) and peer.session is not None and peer.client is peer
         ]
 
     def owners(self) -> set[str]:
@@ -47,6 +48,27 @@ class Link(StateLink):
 
     def warn(self, text: str) -> None:
         self._server.log.warning(text)
+
+    def log(self, level: str, text: str) -> None:
+        log = self._server.log
+        {"debug": log.debug, "info": log.info, "warning": log.warning, "error": log.error}[level](text)
+
+    def background(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        server = self._server
+
+        def failed(bug: Exception) -> None:
+            server.internal_error(bug)
+
+        async def guarded() -> None:
+            try:
+                await work()
+            except Exception as bug:  # noqa: BLE001 nobody awaits it: the lane goes on
+                failed(bug)
+
+        try:
+            server.lane.submit(guarded, failed)
+        except RuntimeError as fault:  # no thread can be started
+            failed(fault)
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]

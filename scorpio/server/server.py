@@ -80,6 +80,15 @@ class Server:
         self._loads = orjson.loads
         self._quick_loads = orjson.loads
         self._dumps = orjson.dumps
+        self.start_toolsets()
+
+    def start_toolsets(self) -> None:
+        """Open the states that begin without a call; where they are open, nothing happens."""
+        for toolset in self.features.starting:
+            try:
+                self.state(toolset)
+            except Exception as bug:  # the others serve all the same
+                self.internal_error(bug)
 
     # -- messages
 

@@ -52,7 +52,10 @@ def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
 
 
 def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str) -> bytes | None:
-    """A bare method: its params are the arguments, its result the structured content where the tool has a schema."""
+    """A bare method: its params are the arguments, its result the structured content where the tool has a schema.
+
+    A program calls it, not a model: params that fail the schema are -32602, as for any method.
+    """
     entry = server.features.tools.get(tool)
     if entry is None:
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {tool}")
@@ -78,6 +81,8 @@ def _call(
     shape: Shape,
 ) -> bytes | None:
     arguments, faults = entry.check(given)
+    if faults and shape is _alias_result:
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: " + "; ".join(faults))
     if faults:
         return shape(server, peer, entry, refused(entry, faults), meta.revision)
     if entry.slow:
@@ -134,9 +139,12 @@ def call_result(
 
 
 def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:
-    if result.structured is not None and not result.is_error:
+    """As the seed shows its answers: no `isError` where there is none."""
+    if result.is_error:
+        return call_result(server, peer, entry, result, revision)
+    if result.structured is not None:
         return server.encode(result.structured)
-    return call_result(server, peer, entry, result, revision)
+    return server.encode_result({"content": shaped(result.content, revision)}, revision)
 
 
 METHODS = {"tools/list": Method(list_tools), "tools/call": Method(call_tool)}

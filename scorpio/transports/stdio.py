@@ -22,6 +22,7 @@ from scorpio.limits import (
     QUEUED_BYTES_MAX,
     READ_BYTES,
     STALL_MS_MAX,
+    START_AFTER_MS,
 )
 from scorpio.protocol.framing import LineFramer
 from scorpio.server.peer import Peer
@@ -189,6 +190,8 @@ class StdioServer:
     def _read_first(self, framer: LineFramer) -> bool:
         """Answer the first message, then import what that did not need; False when the input ended before it."""
         frames: list[bytes] = []
+        if self._server.features.starting and not self._has_input(START_AFTER_MS):
+            self._server.start_toolsets()
         while not frames:
             chunk = self._wire.read(READ_BYTES)
             if not chunk:
@@ -198,6 +201,11 @@ class StdioServer:
         self._server.warm()
         self._receive_many(frames[1:])
         return True
+
+    def _has_input(self, wait_ms: int) -> bool:
+        poll = select.poll()
+        poll.register(self._wire.read_fd, select.POLLIN)
+        return bool(poll.poll(wait_ms))
 
     def _read_on(self, framer: LineFramer) -> None:
         """Until the end of input, or until nobody is left who reads the answers."""

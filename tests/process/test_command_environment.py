@@ -21,6 +21,7 @@ def test_secrets_and_internal_variables_are_left_out() -> None:
     hidden = {
         "SCORPIO_HTTP_TOKEN": "t",
         "XMPP_PASSWORD": "p",
+        "SCORPIO_XMPP_PASSWORD": "p",
         "SCORPIO_SUPERVISOR": "/s",
         "SCORPIO_EXECUTABLE": "/e",
         "SCORPIO_CACHE_LOCK": "9",

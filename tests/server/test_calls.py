@@ -193,7 +193,7 @@ def test_alias_is_served_before_the_handshake_with_its_params_as_arguments(conne
     assert wire.result("test/structured", {"value": 21}) == {"value": 21, "doubled": 42}
     assert wire.result("test/simpleText")["content"][0]["text"] == "This is a simple text response for testing."
     assert wire.result("test/slow", {"ms": 1})["content"][0]["text"] == "Slept for 1 ms."
-    assert wire.result("test/structured", {"value": "x"})["isError"] is True
+    assert wire.error("test/structured", {"value": "x"})["code"] == -32602
 
 
 @pytest.mark.requirement("aliases")
