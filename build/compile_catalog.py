@@ -157,6 +157,17 @@ def accept_source(schema: dict[str, Any], name: str) -> str:
     return "\n".join([*lines, "    return True"])
 
 
+def unchecked_source(schema: dict[str, Any], name: str) -> str:
+    """Source for a tool whose handler checks its arguments itself, to say what is wrong with them in words of its own.
+
+    They are an object all the same.
+    """
+    return (
+        f"def accept_{name}(arguments: dict[str, Any]) -> bool:\n    return True\n\n\n"
+        f"def validate_{name}(arguments: Any) -> Any:\n    return arguments"
+    )
+
+
 def typed_dict(schema: dict[str, Any], class_name: str) -> str:
     """Source of the TypedDict of a tool's arguments: keys a handler may rely on after validation."""
     required = set(schema.get("required", ()))
@@ -190,7 +201,7 @@ def _row(feature: Feature) -> str:
         row.append(f'        "requires": {feature.options["requires"]!r},')
     if feature.kind == "tool":
         schema = feature.descriptor["inputSchema"]
-        properties = schema.get("properties", {})
+        properties = {} if feature.options.get("own_checks") else schema.get("properties", {})
         coercions = [(k, p["type"]) for k, p in properties.items() if p.get("type") in ("integer", "number", "boolean")]
         coercions += [(k, "json text") for k in feature.options.get("json_text", ())]
         optional = [k for k in properties if k not in schema.get("required", ())]
@@ -198,6 +209,8 @@ def _row(feature: Feature) -> str:
         row.append(f'        "validate": validate_{name},')
         row.append(f'        "coercions": {tuple(coercions)!r},')
         row.append(f'        "optional": {tuple(optional)!r},')
+        if feature.options.get("verbatim"):
+            row.append(f'        "verbatim": {tuple(feature.options["verbatim"])!r},')
     return "    {\n" + "\n".join(row) + "\n    },"
 
 
@@ -230,7 +243,7 @@ def compile_toolset(folder: Path) -> str:
     validators = [
         source(f.descriptor["inputSchema"], f.folder.name)
         for f in tools
-        for source in (accept_source, validator_source)
+        for source in ((unchecked_source,) if f.options.get("own_checks") else (accept_source, validator_source))
     ]
     body = "\n\n\n".join(validators)
     parts = [HEADER, "# mypy: ignore-errors\n# ruff: noqa\nfrom __future__ import annotations\n"]

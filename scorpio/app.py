@@ -9,6 +9,7 @@ from scorpio.server.lanes import ThreadLane
 from scorpio.server.server import Server
 from scorpio.settings import load, project_of
 from scorpio.state.home import Home, home_path
+from scorpio.tool import ConfigurationError
 from scorpio.toolset import Features, ToolsetError, chosen
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ def _project() -> str | None:
 
 
 def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Server:
-    """A server of the named toolsets, else of the configured ones. Raises ToolsetError."""
+    """A server of the named toolsets, else of the configured ones. Raises ToolsetError, ConfigurationError."""
     settings, home = settings_and_home()
     log = Log(settings.log_level)
     for warning in settings.warnings:
@@ -43,7 +44,9 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
     features = Features(
         chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
     )
-    return Server(features, settings, home, lane or ThreadLane(), log)
+    server = Server(features, settings, home, lane or ThreadLane(), log)
+    server.start()
+    return server
 
 
 def serve_stdio(toolsets: Sequence[str] = ()) -> int:
@@ -54,7 +57,7 @@ def serve_stdio(toolsets: Sequence[str] = ()) -> int:
     wire = claim()  # before a file is opened that could land on a descriptor that was closed
     try:
         server = build_server(toolsets)
-    except ToolsetError as error:
+    except (ToolsetError, ConfigurationError) as error:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2
     stdio.serve(server, wire)

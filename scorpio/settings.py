@@ -112,6 +112,7 @@ KEYS = (
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
+    Key("BUILTIN_SCHEMAS_CONFIG", os.path.expanduser, ""),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -132,6 +133,8 @@ class Settings:
     skill_exec: bool
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
+    builtin_schemas_config: str
+    """The file of schemas in place of the one that comes with the program."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

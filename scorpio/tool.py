@@ -32,6 +32,10 @@ class ToolFailure(Exception):
     """
 
 
+class ConfigurationError(Exception):
+    """The toolset cannot serve as it is configured. Raised by `open_state`; a sentence for who runs the server."""
+
+
 class Unanswered(ToolFailure):
     """A question that nobody answered: the client went away, or ASK_WAIT_S passed. Asking elsewhere would not help."""
 
@@ -43,6 +47,17 @@ class InputRequired(Exception):
         super().__init__(", ".join(questions))
         self.questions = questions
         """key -> (method, params) of what the client must answer."""
+
+
+class Verbatim:
+    """An argument that the descriptor names in `verbatim`: JSON just as the client wrote it, without line ends."""
+
+    __slots__ = ("text", "value")
+
+    def __init__(self, text: str, value: Any) -> None:
+        self.text = text
+        self.value = value
+        """Integers of any size are exact in it."""
 
 
 class ToolResult:

@@ -81,7 +81,7 @@ def made_entry(toolset: Toolset, name: str) -> Entry:
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
-    __slots__ = ("_accept", "_coercions", "_optional", "_validate")
+    __slots__ = ("_accept", "_coercions", "_optional", "_validate", "verbatim")
 
     def __init__(self, toolset: Toolset, row: dict[str, Any], prefix: str = "") -> None:
         super().__init__(toolset, row, prefix)
@@ -89,6 +89,8 @@ class ToolEntry(Entry):
         self._validate: Callable[[Any], Any] = row["validate"]
         self._coercions: Sequence[tuple[str, str]] = row["coercions"]
         self._optional: Sequence[str] = row["optional"]
+        self.verbatim: Sequence[str] = row.get("verbatim", ())
+        """Arguments that the handler gets as `scorpio.tool.Verbatim`."""
 
     def check(self, arguments: Any) -> tuple[dict[str, Any], Sequence[str]]:
         """The arguments a handler may trust, and the faults, a line each with a JSON Pointer; no faults: empty.

@@ -275,6 +275,7 @@ def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry
             INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
         )
     answers = earlier_answers(server, request, meta, peer)
+    request.frame = None  # as large as the arguments, and read by now
     call = RunningCall(server, peer, request, meta, entry, work, answers)
     if answers and "requestState" in request.params:
         age_ms = server.seal.age_ms(request.params["requestState"])

@@ -92,8 +92,10 @@ class Server:
             if type(value) is list:
                 from scorpio.server.batch import receive_batch
 
-                return receive_batch(self, value, peer)
+                return receive_batch(self, value, peer, frame)
             message = message_of(value)
+            if type(message) is Request:
+                message.frame = frame
         except ProtocolError as error:
             return self._refused(error)
         except Exception as bug:  # such as too little memory for its values: the next message may be smaller
@@ -231,6 +233,11 @@ class Server:
         return toolset.state(self.home, self.settings, self.link)
 
     # -- life
+
+    def start(self) -> None:
+        """Open the states that do not wait for their first use. Raises ConfigurationError."""
+        for toolset in self.features.dynamic("start"):
+            self.state(toolset)
 
     def open_peer(self, peer: Peer) -> None:
         self.peers.add(peer)
