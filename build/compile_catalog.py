@@ -197,8 +197,9 @@ def _row(feature: Feature) -> str:
         f'        "descriptor": {_wire(feature.descriptor)!r},',
         f'        "load": load_{name},',
     ]
-    if feature.options.get("requires"):
-        row.append(f'        "requires": {feature.options["requires"]!r},')
+    required = feature.options.get("requires", [])
+    if required:
+        row.append(f'        "requires": {tuple([required] if isinstance(required, str) else required)!r},')
     if feature.kind == "tool":
         schema = feature.descriptor["inputSchema"]
         properties = {} if feature.options.get("own_checks") else schema.get("properties", {})
@@ -209,8 +210,8 @@ def _row(feature: Feature) -> str:
         row.append(f'        "validate": validate_{name},')
         row.append(f'        "coercions": {tuple(coercions)!r},')
         row.append(f'        "optional": {tuple(optional)!r},')
-        if feature.options.get("verbatim"):
-            row.append(f'        "verbatim": {tuple(feature.options["verbatim"])!r},')
+        given = {option: tuple(feature.options.get(option, ())) for option in ("older_names", "verbatim")}
+        row += [f'        "{option}": {names!r},' for option, names in given.items() if names]
     return "    {\n" + "\n".join(row) + "\n    },"
 
 
@@ -229,17 +230,14 @@ def _loader(feature: Feature) -> str:
 
 def compile_toolset(folder: Path) -> str:
     """The text of `_catalog.py` for one toolset. Raises CatalogError with every fault."""
-    features = sorted(
-        (Feature(path) for path in folder.iterdir() if any((path / d).is_file() for d in DESCRIPTORS)),
-        key=lambda f: f.folder.name,
-    )
+    features = [Feature(path) for path in sorted(folder.iterdir()) if any((path / d).is_file() for d in DESCRIPTORS)]
     faults = [f"{f.folder.relative_to(folder.parent)}: {fault}" for f in features for fault in f.faults]
     if faults:
         raise CatalogError("\n".join(faults))
     about = json.loads((folder / "toolset.json").read_text("utf-8"))
     order = {name: index for index, name in enumerate(about.get("order", ()))}
-    tools = [f for f in features if f.kind == "tool"]
-    tools.sort(key=lambda f: (order.get(f.name, len(order)), f.folder.name))
+    ordered = sorted(features, key=lambda f: order.get(f.name, len(order)))
+    tools = [f for f in ordered if f.kind == "tool"]
     validators = [
         source(f.descriptor["inputSchema"], f.folder.name)
         for f in tools
@@ -257,9 +255,9 @@ def compile_toolset(folder: Path) -> str:
     parts.append(_state_loader(folder))
     for constant, rows in (
         ("TOOLS", tools),
-        ("PROMPTS", [f for f in features if f.kind == "prompt"]),
-        ("RESOURCES", [f for f in features if f.kind == "resource" and "uri" in f.descriptor]),
-        ("TEMPLATES", [f for f in features if f.kind == "resource" and "uriTemplate" in f.descriptor]),
+        ("PROMPTS", [f for f in ordered if f.kind == "prompt"]),
+        ("RESOURCES", [f for f in ordered if f.kind == "resource" and "uri" in f.descriptor]),
+        ("TEMPLATES", [f for f in ordered if f.kind == "resource" and "uriTemplate" in f.descriptor]),
     ):
         parts.append(f"{constant} = (\n" + "\n".join(map(_row, rows)) + "\n)\n" if rows else f"{constant} = ()\n")
     parts.append(f"INSTRUCTIONS = {about.get('instructions', '')!r}\n")

@@ -45,7 +45,7 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
         chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
     )
     server = Server(features, settings, home, lane or ThreadLane(), log)
-    server.start()
+    server.open_configured()
     return server
 
 

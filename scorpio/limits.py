@@ -264,3 +264,11 @@ DIALOG_CLOSE_MS_MAX = 1000
 
 DIALOG_DEAF_MS = 400
 """Keys that arrive this soon after a dialog appears were meant for what was there before."""
+
+# -- files that are fetched to be compressed
+
+GZIP_FETCH_BYTES_MAX_DEFAULT = 10 * 1024 * 1024
+"""From the reference server: `GZIP_MAX_FETCH_SIZE`."""
+
+GZIP_FETCH_MS_MAX_DEFAULT = 30_000
+"""From the reference server: `GZIP_MAX_FETCH_TIME_MILLIS`."""

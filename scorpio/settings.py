@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 import stat
 
-from scorpio.limits import BASH_MAX_OUTPUT_BYTES_DEFAULT, BASH_MAX_TIMEOUT_MS_DEFAULT
+from scorpio.limits import (
+    BASH_MAX_OUTPUT_BYTES_DEFAULT,
+    BASH_MAX_TIMEOUT_MS_DEFAULT,
+    GZIP_FETCH_BYTES_MAX_DEFAULT,
+    GZIP_FETCH_MS_MAX_DEFAULT,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +118,9 @@ KEYS = (
     Key("SKILL_EXEC", _boolean, False, _only_off),
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
     Key("BUILTIN_SCHEMAS_CONFIG", os.path.expanduser, ""),
+    Key("GZIP_MAX_FETCH_SIZE", _positive, GZIP_FETCH_BYTES_MAX_DEFAULT, _lower),
+    Key("GZIP_MAX_FETCH_TIME_MILLIS", _positive, GZIP_FETCH_MS_MAX_DEFAULT, _lower),
+    Key("GZIP_ALLOWED_DOMAINS", _names, ()),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -134,7 +142,12 @@ class Settings:
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
     builtin_schemas_config: str
-    """The file of schemas in place of the one that comes with the program."""
+    """A file of schemas that join those that come with the program."""
+    gzip_max_fetch_size: int
+    """Bytes of a file that is fetched to be compressed."""
+    gzip_max_fetch_time_millis: int
+    gzip_allowed_domains: tuple[str, ...]
+    """Hosts such a file may come from, with those below them; empty: any."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

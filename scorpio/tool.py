@@ -99,8 +99,8 @@ def audio_block(data_base64: str, mime_type: str) -> Block:
 class StateLink:
     """What a toolset's state may tell the server, from any thread. Given to `state.connect(link)` where it exists."""
 
-    def changed_list(self, kind: str) -> None:
-        """`kind` is tools, prompts or resources: lists are made again and clients are told."""
+    def changed_list(self, kind: str, owner: str | None = None) -> None:
+        """`kind` is tools, prompts or resources: lists are made again, clients told; `owner`'s where one is given."""
         raise NotImplementedError
 
     def changed_resource(self, uri: str, owner: str | None = None) -> None:
@@ -113,6 +113,21 @@ class StateLink:
 
     def warn(self, text: str) -> None:
         """A line on stderr for the person who runs the server."""
+        raise NotImplementedError
+
+    def present(self, owner: str) -> bool:
+        """False once the last client of `owner` has gone: nobody would hear."""
+        raise NotImplementedError
+
+    def watched(self, owner: str) -> list[str]:
+        """The URIs that `owner`'s clients have subscribed to now."""
+        raise NotImplementedError
+
+    def message(self, owner: str, level: str, data: object, logger: str | None = None) -> bool:
+        """`notifications/message` to `owner`'s sessions that want this level; False where there is no session.
+
+        Without a session, in the modern era, a client is told while a request of it is in progress: `Call.log`.
+        """
         raise NotImplementedError
 
     def idle_s(self, owner: str) -> float:

@@ -89,7 +89,7 @@ def unsupported_version(requested: str) -> ProtocolError:
 
 
 def has_capability(capabilities: dict[str, Any], name: str) -> bool:
-    """True when `name` (`sampling`, `roots`, `elicitation`, `elicitation.url`) is declared.
+    """True when `name` (`sampling`, `roots`, `elicitation.url`, `tasks.requests.sampling.createMessage`) is declared.
 
     An empty `elicitation` means forms: what it meant before modes existed (MCP 2025-11-25, client/elicitation).
     """
@@ -99,4 +99,8 @@ def has_capability(capabilities: dict[str, Any], name: str) -> bool:
         return False
     if feature == "elicitation":
         return "url" in declared if mode == "url" else "form" in declared or "url" not in declared
-    return not mode or mode in declared
+    for part in mode.split(".") if mode else ():
+        if type(declared) is not dict or part not in declared:
+            return False
+        declared = declared[part]
+    return True

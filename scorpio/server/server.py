@@ -234,9 +234,9 @@ class Server:
 
     # -- life
 
-    def start(self) -> None:
-        """Open the states that do not wait for their first use. Raises ConfigurationError."""
-        for toolset in self.features.dynamic("start"):
+    def open_configured(self) -> None:
+        """Open the states whose configuration must be right before anything is served. Raises ConfigurationError."""
+        for toolset in self.features.dynamic("configured"):
             self.state(toolset)
 
     def open_peer(self, peer: Peer) -> None:
@@ -245,6 +245,9 @@ class Server:
     def close_peer(self, peer: Peer) -> None:
         self.peers.discard(peer)
         peer.close()
+        for toolset in self.features.dynamic("clients"):
+            if toolset.opened and not any(other.owner == peer.owner for other in tuple(self.peers)):
+                self.state(toolset).client_gone(peer.owner)
 
     def close(self) -> None:
         """Close every state that was opened, last opened first. Called once, when the commands have ended."""

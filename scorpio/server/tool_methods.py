@@ -39,6 +39,8 @@ def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) 
 def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
     name = request.params.get("name")
     entry = server.features.tools.get(name) if type(name) is str else None
+    if entry is None and type(name) is str:
+        entry = server.features.older_tools.get(name)
     if entry is None:
         said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
         raise ProtocolError(INVALID_PARAMS, said)
