@@ -45,14 +45,18 @@ class Everything:
             self._simulations = Simulations(self.link)
         return self._simulations
 
-    def demanded(self, owner: str, what: str) -> bool:
-        """True once: when `owner` comes back for what it was told to do first."""
-        if self._demanded.pop((owner, what), 0) is None:
-            return True
+    def demand(self, owner: str, what: str) -> bool:
+        """True when `owner` is to be told to do something first; False when it was, and has come back."""
+        if (owner, what) in self._demanded:
+            return False
         self._demanded[owner, what] = None
         while len(self._demanded) > DEMANDED_MAX:
             del self._demanded[next(iter(self._demanded))]
-        return False
+        return True
+
+    def done(self, owner: str, what: str) -> None:
+        """`owner` did it: the next time it is told again."""
+        self._demanded.pop((owner, what), None)
 
     def resources(self, owner: str) -> list[dict[str, Any]]:
         return [*documents.resources(), *self.files.resources(owner)]
@@ -63,6 +67,9 @@ class Everything:
     def client_gone(self, owner: str) -> None:
         if self._simulations is not None:
             self._simulations.stop_all(owner)
+        for key in tuple(self._demanded):
+            if key[0] == owner:
+                self.done(*key)
         self.files.client_gone(owner)
 
     def close(self) -> None:

@@ -25,10 +25,12 @@ async def handle(arguments: TriggerUrlElicitationArguments, call: Call[Everythin
         "elicitationId": arguments.get("elicitationId") or _id_of(arguments, call),
     }
     by_error = arguments.get("errorPath", False) and call.revision.asks_by_request  # the modern era has no such error
-    if by_error and call.supports("elicitation.url") and not call.state.demanded(call.owner, shown(arguments)):
+    if by_error and call.supports("elicitation.url") and call.state.demand(call.owner, shown(arguments)):
         said = f"{call.name} needs the user to go to a web address first. Then call it again with the same arguments."
         raise ProtocolError(URL_ELICITATION_REQUIRED, said, {"elicitations": [question]})
-    return ToolResult(_blocks(call.ask("visit", "elicitation/create", question), question))
+    answer = call.ask("visit", "elicitation/create", question)
+    call.state.done(call.owner, shown(arguments))
+    return ToolResult(_blocks(answer, question))
 
 
 def _id_of(arguments: TriggerUrlElicitationArguments, call: Call[Everything]) -> str:
