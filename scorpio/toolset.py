@@ -253,6 +253,7 @@ class Features:
 
     def __init__(self, toolsets: Sequence[Toolset], *, hidden: Collection[str] = (), tools: bool = True) -> None:
         self.toolsets = tuple(toolsets)
+        self.methods: dict[str, str] = _methods(toolsets)
         shown = [
             entry
             for toolset in toolsets
@@ -264,7 +265,6 @@ class Features:
         self.prompts: dict[str, Entry] = _by_name("prompt", [e for t in toolsets for e in t.prompts])
         self.resources: dict[str, Entry] = _by_name("resource", [e for t in toolsets for e in t.resources])
         self.templates: dict[str, Entry] = _by_name("resource template", [e for t in toolsets for e in t.templates])
-        self.methods: dict[str, str] = _methods(toolsets)
         self.telling = [toolset for toolset in toolsets if "after_result" in toolset.dynamic]
         """Toolsets whose state may add a block to any tool's result."""
         self.varying = {

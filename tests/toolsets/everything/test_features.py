@@ -1,4 +1,4 @@
-"""Prompts, templates, completions and questions in both eras; each tool in a session, as cases.json shows it without."""
+"""Prompts, templates, completions, questions in both eras; each tool in a session, as cases.json shows it without."""
 
 from __future__ import annotations
 

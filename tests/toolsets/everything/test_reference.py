@@ -127,7 +127,6 @@ def test_older_name_calls_the_tool_and_is_not_listed(
 
 
 @pytest.mark.requirement("everything:reference")
-@pytest.mark.transports("in-process")
 @pytest.mark.revisions(LATEST, MODERN)
 def test_each_document_is_read_and_says_something(connect: Connect) -> None:
     wire = connect("everything")
