@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from scorpio.protocol.content import shaped
-from scorpio.protocol.errors import INVALID_PARAMS, INVALID_REQUEST, ProtocolError
+from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
 from scorpio.protocol.revisions import V2024_11_05
 from scorpio.server import calls
 from scorpio.server.lists import list_result
@@ -80,7 +80,9 @@ def _call(
         failure = text(f"Invalid arguments for {entry.name}: " + "\n".join(faults), is_error=True)
         return shape(server, peer, entry, failure, meta.revision)
     if entry.verbatim:
-        arguments = _with_verbatim(server, request, entry, arguments, place)
+        from scorpio.server.verbatim import with_verbatim
+
+        arguments = with_verbatim(request, entry, arguments, place)
     if not entry.slow:
         if "requestState" in request.params:
             calls.earlier_answers(server, request, meta, peer)
@@ -99,34 +101,6 @@ def _call(
 
     calls.start(server, request, meta, peer, entry, work)
     return None
-
-
-def _with_verbatim(
-    server: Server, request: Request, entry: ToolEntry, arguments: dict[str, Any], place: tuple[str, ...]
-) -> dict[str, Any]:
-    """The arguments, those that the tool wants verbatim as they stand in the frame. Raises ProtocolError -32600."""
-    from scorpio.protocol.strict_json import DuplicateKey, at_path
-    from scorpio.tool import Verbatim
-
-    given = request.params.get("arguments") if place else None
-    source, path = request.frame, ("params", *place)
-    found = {}
-    for name in entry.verbatim:
-        if name not in arguments:
-            continue
-        try:
-            if type(given) is str:  # all arguments as one JSON text
-                value, text = at_path(given, (name,))
-            elif source is None:
-                value, text = arguments[name], server.encode(arguments[name]).decode()
-            else:
-                value, text = at_path(source, (*(() if request.index is None else (request.index,)), *path, name))
-        except DuplicateKey as twice:
-            raise ProtocolError(INVALID_REQUEST, f"Not one value: {twice}") from None
-        except ValueError as fault:
-            raise ProtocolError(INVALID_PARAMS, f"{name}: {fault}") from None
-        found[name] = Verbatim(text.replace("\n", "").replace("\r", ""), value)
-    return {**arguments, **found}
 
 
 def call_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResult, revision: Revision) -> bytes:

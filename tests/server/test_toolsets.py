@@ -12,6 +12,8 @@ from tests.wire import LEGACY, MODERN, Connect
 
 Start = Callable[..., ServerProcess]
 
+WAY_OUT = "Give one a prefix: --toolsets"
+
 
 @pytest.mark.requirement("toolsets:collision")
 @pytest.mark.parametrize(
@@ -19,13 +21,11 @@ Start = Callable[..., ServerProcess]
     [
         (
             ["schemas", "everything"],
-            "The tool 'echo' is in both 'schemas' and 'everything'. "
-            "Give one a prefix: --toolsets schemas,everything:every_",
+            f"The tool 'echo' is in both 'schemas' and 'everything'. {WAY_OUT} schemas,everything:every_",
         ),
         (
             ["everything:x_", "schemas:x_"],
-            "The tool 'x_echo' is in both 'everything' and 'schemas'. "
-            "Give one a prefix: --toolsets everything,schemas:schem_",
+            f"The tool 'x_echo' is in both 'everything' and 'schemas'. {WAY_OUT} everything,schemas:schem_",
         ),
         (["sum", "sum"], "The toolset 'sum' is named twice. Once is enough."),
         (["sum", "nothing"], "There is no toolset 'nothing'. --toolsets takes names of folders in tools/."),

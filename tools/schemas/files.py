@@ -84,7 +84,7 @@ def _entry(text: str, item: Any, path: tuple[str | int, ...], where: str, *, bui
         raise _Fault(f"{where}.description must be a string.")
     if not isinstance(item.get("schema"), dict | bool):
         raise _Fault(f"{where}.schema must be an object.")
-    from scorpio.protocol.strict_json import at_path
+    from scorpio.protocol.json_text import at_path
 
     value, written = at_path(text, (*path, "schema"))
     return Schema(schema_id, description, compact(written), value, builtin=builtin)
