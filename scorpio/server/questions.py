@@ -9,13 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-CAPABILITY_OF = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-    "tasks/get": "tasks",
-    "tasks/result": "tasks",
-}
+CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 ACTIONS = ("accept", "decline", "cancel")
 
@@ -23,18 +17,13 @@ ACTIONS = ("accept", "decline", "cancel")
 def capability(method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """(name for `Call.supports`, the ClientCapabilities that would do) of one question."""
     name = CAPABILITY_OF[method]
-    if "task" in params:
-        feature, _, action = method.partition("/")
-        return f"tasks.requests.{feature}.{action}", {"tasks": {"requests": {feature: {action: {}}}}}
     if name == "elicitation" and params.get("mode") == "url":
         return "elicitation.url", {"elicitation": {"url": {}}}
     return name, {name: {}}
 
 
-def fault(method: str, answer: dict[str, Any], params: dict[str, Any] | None = None) -> str:
+def fault(method: str, answer: dict[str, Any]) -> str:
     """What keeps `answer` from being one, in a few words; "" for nothing. Members a handler does not need are free."""
-    if method.startswith("tasks/") or ("task" in (params or {}) and type(answer.get("task")) is dict):
-        return ""  # of the client's own task, which only its asker can judge
     if method == "elicitation/create":
         if answer.get("action") not in ACTIONS:
             return f"action must be one of {', '.join(ACTIONS)}"

@@ -129,7 +129,7 @@ class ServerCall(Call["Any"]):
             if key in refusals:
                 raise refusals[key]
             if key in answers:
-                self._check(key, method, answers[key], params)
+                self._check(key, method, answers[key])
             else:
                 missing[key] = (method, params)
         if missing:
@@ -148,8 +148,8 @@ class ServerCall(Call["Any"]):
         said = f"Client capability required: {name}"
         raise ProtocolError(MISSING_CLIENT_CAPABILITY, said, {"requiredCapabilities": required})
 
-    def _check(self, key: str, method: str, answer: dict[str, Any], params: dict[str, Any]) -> None:
-        fault = questions.fault(method, answer, params)
+    def _check(self, key: str, method: str, answer: dict[str, Any]) -> None:
+        fault = questions.fault(method, answer)
         if fault and self._meta.revision.asks_by_request:
             raise ToolFailure(f"The client's answer to {method} is none: {fault}.")
         if fault:

@@ -34,7 +34,7 @@ async def handle(arguments: TriggerElicitationRequestAsyncArguments, call: Call[
         "message": "Please fill in this form. It is a task of your client's, so take your time:",
         "requestedSchema": {"type": "object", "properties": FIELDS, "required": ["name"]},
     }
-    result, lines = await answered(call, "elicitation/create", params, TTL_MS)
+    result, lines = answered(call, "elicitation/create", params, TTL_MS)
     titles = {name: field["title"] for name, field in FIELDS.items()}
     *said, raw = form_blocks(result, titles)
     return ToolResult([*said, text_block("\nProgress:\n" + "\n".join(lines)), raw])

@@ -19,6 +19,6 @@ TTL_MS = 300_000
 
 async def handle(arguments: TriggerSamplingRequestAsyncArguments, call: Call[Everything]) -> ToolResult:
     params = sampling_params(call.name, arguments["prompt"], arguments.get("maxTokens"))
-    result, lines = await answered(call, "sampling/createMessage", params, TTL_MS)
+    result, lines = answered(call, "sampling/createMessage", params, TTL_MS)
     progress = "\n".join(lines)
     return text(f"[COMPLETED] Async sampling completed!\n\n**Progress:**\n{progress}\n\n**Result:**\n{shown(result)}")
