@@ -22,7 +22,7 @@ BATCH_MESSAGES_MAX = 1000
 """Messages in one batch; an array of a million pings would hold the connection for seconds."""
 
 
-def receive_batch(server: Server, values: list[Any], peer: Peer, frame: bytes) -> bytes | None:
+def receive_batch(server: Server, values: list[Any], peer: Peer, frame: bytes | None = None) -> bytes | None:
     """The array of answers; None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
     session = peer.session
     if session is None or not session.revision.batch:
@@ -55,7 +55,7 @@ class _Batch:
         self._late = 0
         self._closed = False
 
-    def receive(self, server: Server, value: Any, frame: bytes, index: int) -> None:
+    def receive(self, server: Server, value: Any, frame: bytes | None, index: int) -> None:
         try:
             message = message_of(value)
             if type(message) is Request:
