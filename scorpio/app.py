@@ -36,7 +36,7 @@ def _project() -> str | None:
 
 
 def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Server:
-    """A server of the named toolsets, else of the configured ones. Raises ToolsetError, ConfigurationError."""
+    """A server of the named toolsets, else of the configured ones. Raises ToolsetError."""
     settings, home = settings_and_home()
     log = Log(settings.log_level)
     for warning in settings.warnings:
@@ -45,7 +45,10 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
         chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
     )
     server = Server(features, settings, home, lane or ThreadLane(), log)
-    server.open_configured()
+    try:
+        server.open_configured()
+    except ConfigurationError as wrong:
+        raise ToolsetError(str(wrong)) from None
     return server
 
 
@@ -57,7 +60,7 @@ def serve_stdio(toolsets: Sequence[str] = ()) -> int:
     wire = claim()  # before a file is opened that could land on a descriptor that was closed
     try:
         server = build_server(toolsets)
-    except (ToolsetError, ConfigurationError) as error:
+    except ToolsetError as error:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2
     stdio.serve(server, wire)

@@ -59,16 +59,24 @@ class Schema:
             raise InvalidSchema(self._invalid)
         return self._validator
 
-    def faults(self, payload: Any) -> list[Fault]:
-        """Every fault of the payload; empty for none. Raises InvalidSchema."""
+    def faults(self, payload: Any, *, first_only: bool = False) -> list[Fault]:
+        """Every fault of the payload, or the first; empty for none. Raises InvalidSchema."""
         if self.schema_id == SCHEMALESS:
             return []
         validator = self.compile()
         if validator.is_valid(payload):  # a hundredth of the time that errors take
             return []
+        from jsonschema_rs import ValidationError
+
         from tools.schemas.faults import fault_of
 
-        return [fault_of(error, self.value) for error in validator.iter_errors(payload)]
+        if not first_only:
+            return [fault_of(error, self.value) for error in validator.iter_errors(payload)]
+        try:
+            validator.validate(payload)
+        except ValidationError as error:
+            return [fault_of(error, self.value)]
+        return []
 
 
 def _compiled(value: Any) -> tuple[str, Validator | None]:

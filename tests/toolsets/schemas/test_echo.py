@@ -135,7 +135,7 @@ def test_payload_that_two_parsers_would_read_differently_is_refused(
     ("payload", "message"),
     [
         ("[" * 513 + "]" * 513, "The payload is nested more than 512 levels deep. Make it flatter."),
-        ('"' + "é" * 1_048_576 + '"', "The payload has 2097154 bytes; 2097152 are the most. Send it in parts."),
+        ('"' + "é" * 2_097_152 + '"', "The payload has 4194306 bytes; 4194304 are the most. Send it in parts."),
     ],
     ids=["depth", "size"],
 )
@@ -155,10 +155,29 @@ def test_payload_beyond_a_bound_is_too_large(start: Start, payload: str, message
 @pytest.mark.requirement("schemas:bounds")
 def test_payload_of_the_bounds_comes_back(start: Start) -> None:
     server = start("schemas").open()
-    payload = "[" * 512 + '"' + "x" * (2_097_152 - 1026) + '"' + "]" * 512
+    payload = "[" * 512 + '"' + "x" * (4_194_304 - 1026) + '"' + "]" * 512
     server.send(envelope(payload))
     [line] = server.lines(1)
     assert b'"structuredContent":' + said(payload).encode() + b"}" in line
+
+
+@pytest.mark.requirement("schemas:bounds")
+def test_payload_of_a_million_faults_has_its_first_told(start: Start, environ: dict[str, str], tmp_path: Path) -> None:
+    config = tmp_path / "schemas.json"
+    config.write_text('{"schemas": [{"schema_id": "texts", "schema": {"items": {"type": "string"}}}]}')
+    server = start("schemas", environ={**environ, "BUILTIN_SCHEMAS_CONFIG": str(config)}).open()
+    for count in (10_001, 1_000_000):
+        server.send(envelope("[" + ",".join(["1"] * count) + "]", "texts"))
+        [answer] = server.answers(1)
+        error = answer["result"]["structuredContent"]["error"]
+        if count == 10_001:
+            assert len(error["details"]) == count
+        else:
+            assert error["details"] == [{"path": "/0", "message": "must be string"}]
+            assert error["message"] == (
+                "Payload does not conform to schema 'texts': 1 fault or more: "
+                "it has over 10000 values, so the first alone is told."
+            )
 
 
 @pytest.mark.requirement("schemas:bounds")
