@@ -158,6 +158,17 @@ def accept_source(schema: dict[str, Any], name: str) -> str:
     return "\n".join([*lines, "    return True"])
 
 
+def unchecked_source(schema: dict[str, Any], name: str) -> str:
+    """Source for a tool whose handler checks its arguments itself, to say what is wrong with them in words of its own.
+
+    They are an object all the same.
+    """
+    return (
+        f"def accept_{name}(arguments: dict[str, Any]) -> bool:\n    return True\n\n\n"
+        f"def validate_{name}(arguments: Any) -> Any:\n    return arguments"
+    )
+
+
 def typed_dict(schema: dict[str, Any], class_name: str) -> str:
     """Source of the TypedDict of a tool's arguments: keys a handler may rely on after validation."""
     required = set(schema.get("required", ()))
@@ -187,11 +198,12 @@ def _row(feature: Feature) -> str:
         f'        "descriptor": {_wire(feature.descriptor)!r},',
         f'        "load": load_{name},',
     ]
-    if feature.options.get("requires"):
-        row.append(f'        "requires": {feature.options["requires"]!r},')
+    required = feature.options.get("requires", [])
+    if required:
+        row.append(f'        "requires": {tuple([required] if isinstance(required, str) else required)!r},')
     if feature.kind == "tool":
         schema = feature.descriptor["inputSchema"]
-        properties = schema.get("properties", {})
+        properties = {} if feature.options.get("own_checks") else schema.get("properties", {})
         coercions = [(k, p["type"]) for k, p in properties.items() if p.get("type") in ("integer", "number", "boolean")]
         coercions += [(k, "json text") for k in feature.options.get("json_text", ())]
         optional = [k for k in properties if k not in schema.get("required", ())]
@@ -202,6 +214,8 @@ def _row(feature: Feature) -> str:
         support = feature.descriptor.get("execution", {}).get("taskSupport", "forbidden")
         if support != "forbidden":
             row.append(f'        "task": {support!r},')
+        given = {option: tuple(feature.options.get(option, ())) for option in ("older_names", "verbatim")}
+        row += [f'        "{option}": {names!r},' for option, names in given.items() if names]
     return "    {\n" + "\n".join(row) + "\n    },"
 
 
@@ -220,21 +234,18 @@ def _loader(feature: Feature) -> str:
 
 def compile_toolset(folder: Path) -> str:
     """The text of `_catalog.py` for one toolset. Raises CatalogError with every fault."""
-    features = sorted(
-        (Feature(path) for path in folder.iterdir() if any((path / d).is_file() for d in DESCRIPTORS)),
-        key=lambda f: f.folder.name,
-    )
+    features = [Feature(path) for path in sorted(folder.iterdir()) if any((path / d).is_file() for d in DESCRIPTORS)]
     faults = [f"{f.folder.relative_to(folder.parent)}: {fault}" for f in features for fault in f.faults]
     if faults:
         raise CatalogError("\n".join(faults))
     about = json.loads((folder / "toolset.json").read_text("utf-8"))
     order = {name: index for index, name in enumerate(about.get("order", ()))}
-    tools = [f for f in features if f.kind == "tool"]
-    tools.sort(key=lambda f: (order.get(f.name, len(order)), f.folder.name))
+    ordered = sorted(features, key=lambda f: order.get(f.name, len(order)))
+    tools = [f for f in ordered if f.kind == "tool"]
     validators = [
         source(f.descriptor["inputSchema"], f.folder.name)
         for f in tools
-        for source in (accept_source, validator_source)
+        for source in ((unchecked_source,) if f.options.get("own_checks") else (accept_source, validator_source))
     ]
     body = "\n\n\n".join(validators)
     parts = [HEADER, "# mypy: ignore-errors\n# ruff: noqa\nfrom __future__ import annotations\n"]
@@ -248,9 +259,9 @@ def compile_toolset(folder: Path) -> str:
     parts.append(_state_loader(folder))
     for constant, rows in (
         ("TOOLS", tools),
-        ("PROMPTS", [f for f in features if f.kind == "prompt"]),
-        ("RESOURCES", [f for f in features if f.kind == "resource" and "uri" in f.descriptor]),
-        ("TEMPLATES", [f for f in features if f.kind == "resource" and "uriTemplate" in f.descriptor]),
+        ("PROMPTS", [f for f in ordered if f.kind == "prompt"]),
+        ("RESOURCES", [f for f in ordered if f.kind == "resource" and "uri" in f.descriptor]),
+        ("TEMPLATES", [f for f in ordered if f.kind == "resource" and "uriTemplate" in f.descriptor]),
     ):
         parts.append(f"{constant} = (\n" + "\n".join(map(_row, rows)) + "\n)\n" if rows else f"{constant} = ()\n")
     parts.append(f"INSTRUCTIONS = {about.get('instructions', '')!r}\n")

@@ -9,6 +9,7 @@ from scorpio.server.lanes import ThreadLane
 from scorpio.server.server import Server
 from scorpio.settings import load, project_of
 from scorpio.state.home import Home, home_path
+from scorpio.tool import ConfigurationError
 from scorpio.toolset import Features, ToolsetError, chosen
 
 TYPE_CHECKING = False
@@ -45,7 +46,12 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
     features = Features(
         chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
     )
-    return Server(features, settings, home, lane or ThreadLane(), log)
+    server = Server(features, settings, home, lane or ThreadLane(), log)
+    try:
+        server.open_configured()
+    except ConfigurationError as wrong:
+        raise ToolsetError(str(wrong)) from None
+    return server
 
 
 def serve_stdio(toolsets: Sequence[str] = ()) -> int:

@@ -427,3 +427,11 @@ TASK_OUTPUT_UPDATES_S = 2.0
 
 CLIENT_FILE_BYTES_MAX = 64 * 1024 * 1024
 """Longest configuration file of a client that is edited; Claude Code's holds its history too and has reached 10 MB."""
+
+# -- files that are fetched to be compressed
+
+GZIP_FETCH_BYTES_MAX_DEFAULT = 10 * 1024 * 1024
+"""From the reference server: `GZIP_MAX_FETCH_SIZE`."""
+
+GZIP_FETCH_MS_MAX_DEFAULT = 30_000
+"""From the reference server: `GZIP_MAX_FETCH_TIME_MILLIS`."""

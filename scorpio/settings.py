@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 import stat
 
-from scorpio.limits import BASH_MAX_OUTPUT_BYTES_DEFAULT, BASH_MAX_TIMEOUT_MS_DEFAULT
+from scorpio.limits import (
+    BASH_MAX_OUTPUT_BYTES_DEFAULT,
+    BASH_MAX_TIMEOUT_MS_DEFAULT,
+    GZIP_FETCH_BYTES_MAX_DEFAULT,
+    GZIP_FETCH_MS_MAX_DEFAULT,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +135,10 @@ KEYS = (
     Key("XMPP_TLS_VERIFY", _boolean, True),
     Key("MUC_ROOM", str, ""),
     Key("MCP_BOT_NICKNAME", str, ""),
+    Key("BUILTIN_SCHEMAS_CONFIG", os.path.expanduser, ""),
+    Key("GZIP_MAX_FETCH_SIZE", _positive, GZIP_FETCH_BYTES_MAX_DEFAULT, _lower),
+    Key("GZIP_MAX_FETCH_TIME_MILLIS", _positive, GZIP_FETCH_MS_MAX_DEFAULT, _lower),
+    Key("GZIP_ALLOWED_DOMAINS", _names, ()),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -162,6 +171,13 @@ class Settings:
     xmpp_tls_verify: bool
     muc_room: str
     mcp_bot_nickname: str
+    builtin_schemas_config: str
+    """A file of schemas that join those that come with the program."""
+    gzip_max_fetch_size: int
+    """Bytes of a file that is fetched to be compressed."""
+    gzip_max_fetch_time_millis: int
+    gzip_allowed_domains: tuple[str, ...]
+    """Hosts such a file may come from, with those below them; empty: any."""
 
     def __init__(
         self,

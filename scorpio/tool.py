@@ -37,6 +37,10 @@ class ToolFailure(Exception):
     """
 
 
+class ConfigurationError(Exception):
+    """The toolset cannot serve as it is configured. Raised by `open_state`; a sentence for who runs the server."""
+
+
 class Unanswered(ToolFailure):
     """A question that nobody answered: the client went away, or ASK_WAIT_S passed. Asking elsewhere would not help."""
 
@@ -48,6 +52,17 @@ class InputRequired(Exception):
         super().__init__(", ".join(questions))
         self.questions = questions
         """key -> (method, params) of what the client must answer."""
+
+
+class Verbatim:
+    """An argument that the descriptor names in `verbatim`: JSON just as the client wrote it, without line ends."""
+
+    __slots__ = ("text", "value")
+
+    def __init__(self, text: str, value: Any) -> None:
+        self.text = text
+        self.value = value
+        """Integers of any size are exact in it."""
 
 
 class ToolResult:
@@ -89,8 +104,8 @@ def audio_block(data_base64: str, mime_type: str) -> Block:
 class StateLink:
     """What a toolset's state may tell the server, from any thread. Given to `state.connect(link)` where it exists."""
 
-    def changed_list(self, kind: str) -> None:
-        """`kind` is tools, prompts or resources: lists are made again and clients are told."""
+    def changed_list(self, kind: str, owner: str | None = None) -> None:
+        """`kind` is tools, prompts or resources: lists are made again, clients told; `owner`'s where one is given."""
         raise NotImplementedError
 
     def changed_resource(self, uri: str, owner: str | None = None) -> None:
@@ -121,6 +136,21 @@ class StateLink:
         """Run `work` in the slow lane, where it may take as long as the server lives; it is cancelled at the end.
 
         Returns at once. What is raised in it is a bug, and told on stderr.
+        """
+        raise NotImplementedError
+
+    def present(self, owner: str) -> bool:
+        """False once the last client of `owner` has gone: nobody would hear."""
+        raise NotImplementedError
+
+    def watched(self, owner: str) -> list[str]:
+        """The URIs that `owner`'s clients have subscribed to now."""
+        raise NotImplementedError
+
+    def message(self, owner: str, level: str, data: object, logger: str | None = None) -> bool:
+        """`notifications/message` to `owner`'s sessions that want this level; False where there is no session.
+
+        Without a session, in the modern era, a client is told while a request of it is in progress: `Call.log`.
         """
         raise NotImplementedError
 

@@ -57,8 +57,8 @@ class Entry:
         self.slow: bool = row["slow"]
         self.descriptor: bytes = row["descriptor"]
         """The wire object as JSON, every revision's members in it."""
-        self.requires: str = row.get("requires", "")
-        """Client capability without which the feature is of no use; "" for none."""
+        self.requires: Sequence[str] = row.get("requires", ())
+        """Client capabilities without which the feature is of no use."""
         self._load: Callable[[], tuple[Callable[..., Any], Callable[..., Any] | None]] = row["load"]
         self._handle: Callable[..., Any] | None = None
         self._complete: Callable[..., Any] | None = None
@@ -85,7 +85,7 @@ def made_entry(toolset: Toolset, name: str) -> Entry:
 class ToolEntry(Entry):
     """A tool: an entry with a validator and the coercions that are safe for its arguments."""
 
-    __slots__ = ("_accept", "_coercions", "_optional", "_validate", "task")
+    __slots__ = ("_accept", "_coercions", "_optional", "_validate", "older_names", "task", "verbatim")
 
     def __init__(self, toolset: Toolset, row: dict[str, Any], prefix: str = "") -> None:
         super().__init__(toolset, row, prefix)
@@ -95,6 +95,10 @@ class ToolEntry(Entry):
         self._optional: Sequence[str] = row["optional"]
         self.task: str = row.get("task", "")
         """`execution.taskSupport`: TASK_OPTIONAL, TASK_REQUIRED, or "" where a call is never a task."""
+        self.older_names: Sequence[str] = [prefix + name for name in row.get("older_names", ())]
+        """What it was called before: called by these too, never listed."""
+        self.verbatim: Sequence[str] = row.get("verbatim", ())
+        """Arguments that the handler gets as `scorpio.tool.Verbatim`."""
 
     def check(self, arguments: Any) -> tuple[dict[str, Any], Sequence[str]]:
         """The arguments a handler may trust, and the faults, a line each with a JSON Pointer; no faults: empty.
@@ -197,7 +201,8 @@ class Toolset:
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
         """What its state does by itself: describe, prompts, resources, after_result, roots, subscribed; start: it is
-        opened with the server, not with a call."""
+        opened with the server, not with a call; clients: it is told when one has gone; configured: it is opened
+        before anything is served."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
@@ -213,6 +218,11 @@ class Toolset:
             with self._lock:
                 self._open(home, settings, link)
         return self._state
+
+    @property
+    def opened(self) -> bool:
+        """True while there is a state."""
+        return self._state is not None
 
     def _open(self, home: Home, settings: Settings, link: StateLink) -> None:
         """With the lock held: the other lane may have been quicker."""
@@ -250,6 +260,7 @@ class Features:
 
     def __init__(self, toolsets: Sequence[Toolset], *, hidden: Collection[str] = (), tools: bool = True) -> None:
         self.toolsets = tuple(toolsets)
+        self.methods: dict[str, str] = _methods(toolsets)
         shown = [
             entry
             for toolset in toolsets
@@ -257,10 +268,10 @@ class Features:
             if tools and entry.name.upper().replace("_", "") not in hidden
         ]
         self.tools: dict[str, ToolEntry] = _by_name("tool", shown)
+        self.older_tools: dict[str, ToolEntry] = {name: entry for entry in shown for name in entry.older_names}
         self.prompts: dict[str, Entry] = _by_name("prompt", [e for t in toolsets for e in t.prompts])
         self.resources: dict[str, Entry] = _by_name("resource", [e for t in toolsets for e in t.resources])
         self.templates: dict[str, Entry] = _by_name("resource template", [e for t in toolsets for e in t.templates])
-        self.methods: dict[str, str] = {m: tool for t in toolsets for m, tool in t.methods.items()}
         self.telling = [toolset for toolset in toolsets if "after_result" in toolset.dynamic]
         """Toolsets whose state may add a block to any tool's result."""
         self.starting = [toolset for toolset in toolsets if "start" in toolset.dynamic]
@@ -286,9 +297,22 @@ def _by_name(kind: str, entries: Sequence[Any]) -> dict[str, Any]:
     return merged
 
 
+def _methods(toolsets: Sequence[Toolset]) -> dict[str, str]:
+    owners: dict[str, Toolset] = {}
+    for toolset in toolsets:
+        for method in toolset.methods:
+            other = owners.setdefault(method, toolset)
+            if other is not toolset:
+                raise ToolsetError(
+                    f"The method {method!r} is in both {other.name!r} and {toolset.name!r}, and methods have no "
+                    "prefix. Serve one of them in a server of its own."
+                )
+    return {method: tool for toolset in toolsets for method, tool in toolset.methods.items()}
+
+
 def chosen(names: Sequence[str]) -> list[Toolset]:
     """The toolsets of `NAME` or `NAME:PREFIX` items, in order. Raises ToolsetError."""
-    toolsets = []
+    toolsets: list[Toolset] = []
     for item in names:
         name, _, prefix = item.partition(":")
         if not name.isidentifier():
@@ -301,5 +325,7 @@ def chosen(names: Sequence[str]) -> list[Toolset]:
             raise ToolsetError(
                 f"{prefix[:80]!r} is no prefix: it has letters, digits, _ and -, at most {TOOLSET_PREFIX_CHARS_MAX}."
             )
+        if any(toolset.name == name for toolset in toolsets):
+            raise ToolsetError(f"The toolset {name!r} is named twice. Once is enough.")
         toolsets.append(Toolset(name, prefix))
     return toolsets

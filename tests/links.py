@@ -100,6 +100,7 @@ class InProcess:
         features = Features(chosen(toolsets), hidden=settings.hidden_tools, tools=settings.tools)
         self.lane = ThreadLane()
         self.server = Server(features, settings, home, self.lane, Log(settings.log_level, self._log.fileno()))
+        self.server.open_configured()
         self._framer = LineFramer()
         self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._on_line: Callable[[bytes], None] = lambda line: None

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 class Request:
     """Asks for an answer. `id` is an int or a str, never null and never a bool."""
 
-    __slots__ = ("answer", "id", "method", "params")
+    __slots__ = ("answer", "frame", "id", "index", "method", "params")
 
-    def __init__(self, id: RequestId, method: str, params: dict[str, Any]) -> None:
+    def __init__(self, id: RequestId, method: str, params: dict[str, Any], frame: bytes | None = None) -> None:
         self.id = id
         self.method = method
         self.params = params
+        self.frame = frame
+        """What it was read from, for the few who need its spelling; None where nobody kept it."""
+        self.index: int | None = None
+        """Its place in `frame` where that is a batch."""
         self.answer: Callable[[bytes | None], None] | None = None
         """Where a late answer goes, if not to the peer: a batch collects them. None: cancelled, no answer comes."""
 
@@ -104,7 +108,7 @@ def plain_request(frame: bytes, loads: Callable[[bytes | memoryview], Any]) -> R
             and type(method) is str
             and envelope_frame.count(b'"') == (10 if type(id_) is int else 12 if type(id_) is str else 0)
         ):
-            return Request(id_, method, params)
+            return Request(id_, method, params, frame)
     except (ValueError, TypeError, KeyError):
         pass
     return None

@@ -61,8 +61,8 @@ class _LenientOptions(_ScannerOptions):
     object_pairs_hook = None
 
 
-_scan: Any = _json.make_scanner(_ScannerOptions())  # type: ignore[arg-type]  # typeshed wants a scanner here
-_scan_lenient: Any = _json.make_scanner(_LenientOptions())  # type: ignore[arg-type]
+scan: Any = _json.make_scanner(_ScannerOptions())  # type: ignore[arg-type]  # typeshed wants a scanner here
+scan_lenient: Any = _json.make_scanner(_LenientOptions())  # type: ignore[arg-type]
 
 
 def loads(frame: bytes) -> Any:
@@ -70,12 +70,12 @@ def loads(frame: bytes) -> Any:
 
     Raises ValueError (UnicodeDecodeError included); DuplicateKey where that is the only fault.
     """
-    return _whole(_scan, frame)
+    return _whole(scan, frame)
 
 
 def loads_last_key_wins(frame: bytes) -> Any:
     """As `loads`, but of duplicate keys the last counts: to read the id of a frame that is refused."""
-    return _whole(_scan_lenient, frame)
+    return _whole(scan_lenient, frame)
 
 
 def _whole(scan: Any, frame: bytes) -> Any:

@@ -22,7 +22,7 @@ BATCH_MESSAGES_MAX = 1000
 """Messages in one batch; an array of a million pings would hold the connection for seconds."""
 
 
-def receive_batch(server: Server, values: list[Any], peer: Peer) -> bytes | None:
+def receive_batch(server: Server, values: list[Any], peer: Peer, frame: bytes | None = None) -> bytes | None:
     """The array of answers; None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
     session = peer.session
     if session is None or not session.revision.batch:
@@ -32,8 +32,8 @@ def receive_batch(server: Server, values: list[Any], peer: Peer) -> bytes | None
     if len(values) > BATCH_MESSAGES_MAX:
         raise ProtocolError(INVALID_REQUEST, f"The batch has more than {BATCH_MESSAGES_MAX} messages")
     batch = _Batch(peer)
-    for value in values:
-        batch.receive(server, value)
+    for index, value in enumerate(values):
+        batch.receive(server, value, frame, index)
     return batch.close()
 
 
@@ -55,7 +55,7 @@ class _Batch:
         self._late = 0
         self._closed = False
 
-    def receive(self, server: Server, value: Any) -> None:
+    def receive(self, server: Server, value: Any, frame: bytes | None, index: int) -> None:
         try:
             message = message_of(value)
             if type(message) is Request:
@@ -65,6 +65,7 @@ class _Batch:
             return
         if type(message) is Request:
             message.answer = self._answer_late
+            message.frame, message.index = frame, index
             with self._lock:
                 self._late += 1
         answer = server.receive_message(message, self._peer)

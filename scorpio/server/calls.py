@@ -328,6 +328,7 @@ def _resolver(
 
 def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:
     """Begin a slow call. Raises ProtocolError when the peer has too many in progress."""
+    request.frame = None  # as large as the arguments, and read by now
     RunningCall(server, peer, request, meta, entry, work).start()
 
 

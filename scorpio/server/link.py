@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from scorpio.protocol.meta import LOG_LEVELS
 from scorpio.server.subscriptions import changed_list, changed_resource
 from scorpio.tool import StateLink
 
@@ -22,8 +23,8 @@ class Link(StateLink):
     def __init__(self, server: Server) -> None:
         self._server = server
 
-    def changed_list(self, kind: str) -> None:
-        changed_list(self._server, kind)
+    def changed_list(self, kind: str, owner: str | None = None) -> None:
+        changed_list(self._server, kind, owner)
 
     def changed_resource(self, uri: str, owner: str | None = None) -> None:
         changed_resource(self._server, uri, owner)
@@ -69,6 +70,27 @@ class Link(StateLink):
             server.lane.submit(guarded, failed)
         except RuntimeError as fault:  # no thread can be started
             failed(fault)
+
+    def present(self, owner: str) -> bool:
+        return any(peer.owner == owner for peer in tuple(self._server.peers))
+
+    def watched(self, owner: str) -> list[str]:
+        found: dict[str, None] = {}
+        for peer in tuple(self._server.peers):
+            if peer.owner == owner:
+                found.update(dict.fromkeys(tuple(peer.session.subscriptions) if peer.session is not None else ()))
+                for wanted in tuple(peer.listens.values()):
+                    found.update(dict.fromkeys(wanted.get("resourceSubscriptions", ())))
+        return list(found)
+
+    def message(self, owner: str, level: str, data: object, logger: str | None = None) -> bool:
+        sessions = [(p, p.session) for p in tuple(self._server.peers) if p.owner == owner and p.session is not None]
+        params = self._server.encode({"level": level, "data": data} | ({"logger": logger} if logger else {}))
+        for peer, session in sessions:
+            least = session.log_level
+            if least is not None and LOG_LEVELS.index(level) >= LOG_LEVELS.index(least):
+                peer.hint("notifications/message", params)
+        return bool(sessions)
 
     def idle_s(self, owner: str) -> float:
         peers = [peer for peer in tuple(self._server.peers) if peer.owner == owner]

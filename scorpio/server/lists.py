@@ -44,7 +44,7 @@ def list_result(
         # modern lists do not vary by client: calls are refused with -32021 instead
         entries = tuple(entries)
         able = meta.client_capabilities
-        lacking = tuple(e.name for e in entries if e.requires and not has_capability(able, e.requires))
+        lacking = tuple(e.name for e in entries if not all(has_capability(able, need) for need in e.requires))
         entries = [e for e in entries if e.name not in lacking] if lacking else entries
         key = (request.method, revision.name, lacking)
     answers = server.list_answers

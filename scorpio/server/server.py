@@ -97,7 +97,7 @@ class Server:
         try:
             message = self.message(frame)
             if isinstance(message, list):
-                return self.receive_batch(message, peer)
+                return self.receive_batch(message, peer, frame)
         except ProtocolError as error:
             return self._refused(error)
         return self.receive_message(message, peer)
@@ -110,17 +110,22 @@ class Server:
                 return request
         try:
             value = self._decode(frame)
-            return value if type(value) is list else message_of(value)
+            if type(value) is list:
+                return value
+            message = message_of(value)
+            if type(message) is Request:
+                message.frame = frame
+            return message
         except ProtocolError:
             raise
         except Exception as bug:  # such as too little memory for its values: the next message may be smaller
             raise self.internal_error(bug) from None
 
-    def receive_batch(self, values: list[Any], peer: Peer) -> bytes | None:
-        """Raises ProtocolError where the peer's revision has no batches."""
+    def receive_batch(self, values: list[Any], peer: Peer, frame: bytes | None = None) -> bytes | None:
+        """`frame`: what `values` were read from. Raises ProtocolError where the peer's revision has no batches."""
         from scorpio.server.batch import receive_batch
 
-        return receive_batch(self, values, peer)
+        return receive_batch(self, values, peer, frame)
 
     def receive_message(self, message: Request | Notification | Response, peer: Peer) -> bytes | None:
         if isinstance(message, Request):
@@ -286,6 +291,11 @@ class Server:
 
     # -- life
 
+    def open_configured(self) -> None:
+        """Open the states whose configuration must be right before anything is served. Raises ConfigurationError."""
+        for toolset in self.features.dynamic("configured"):
+            self.state(toolset)
+
     def open_peer(self, peer: Peer) -> None:
         self.peers.add(peer)
 
@@ -296,6 +306,9 @@ class Server:
         others = (other for other in tuple(self.peers) if other.owner == peer.owner and other.session is not None)
         if self._tasks is not None and (peer.local or peer.session is not None) and not any(others):
             self._tasks.end_owner(peer.owner)
+        for toolset in self.features.dynamic("clients"):
+            if toolset.opened and not any(other.owner == peer.owner for other in tuple(self.peers)):
+                self.state(toolset).client_gone(peer.owner)
 
     def close(self) -> None:
         """Close every state that was opened, last opened first. Called once, when the commands have ended."""

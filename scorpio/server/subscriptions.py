@@ -70,11 +70,16 @@ def tag(id_: RequestId) -> dict[str, Any]:
     return {"_meta": {SUBSCRIPTION_ID: id_}}
 
 
-def changed_list(server: Server, kind: str) -> None:
-    """`kind` is tools, prompts or resources. Drops the cached answers and tells every client that wants to know."""
+def changed_list(server: Server, kind: str, owner: str | None = None) -> None:
+    """`kind` is tools, prompts or resources. Drops the cached answers and tells every client that wants to know.
+
+    Only `owner`'s clients where one is given.
+    """
     server.list_answers = {}  # not cleared: an answer that another thread is making now lands in the old one
     method = f"notifications/{kind}/list_changed"
     for peer in tuple(server.peers):
+        if owner is not None and peer.owner != owner:
+            continue
         if peer.session is not None:
             peer.notify(method, b"{}")
         for id_, wanted in tuple(peer.listens.items()):

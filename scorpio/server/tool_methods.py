@@ -40,6 +40,8 @@ def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
     params = request.params
     name = params.get("name")
     entry = server.features.tools.get(name) if type(name) is str else None
+    if entry is None and type(name) is str:
+        entry = server.features.older_tools.get(name)
     if entry is None:
         said = f"Unknown tool: {name[:200]}" if type(name) is str else "tools/call needs a name that is a string"
         raise ProtocolError(INVALID_PARAMS, said)
@@ -48,7 +50,7 @@ def call_tool(server: Server, request: Request, meta: RequestMeta, peer: Peer) -
 
         if task_call.begun(server, request, meta, peer, entry):
             return None
-    return _call(server, request, meta, peer, entry, params.get("arguments"), call_result)
+    return _call(server, request, meta, peer, entry, params.get("arguments"), call_result, ("arguments",))
 
 
 def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, peer: Peer, tool: str) -> bytes | None:
@@ -62,7 +64,7 @@ def call_by_alias(server: Server, request: Request, meta: RequestMeta | None, pe
     if meta is None:
         meta = peer.session.request_meta(request.params) if peer.session is not None else _sessionless()
     arguments = {key: value for key, value in request.params.items() if key != "_meta"}
-    return _call(server, request, meta, peer, entry, arguments, _alias_result)
+    return _call(server, request, meta, peer, entry, arguments, _alias_result, ())
 
 
 def _sessionless() -> RequestMeta:
@@ -79,12 +81,18 @@ def _call(
     entry: ToolEntry,
     given: Any,
     shape: Shape,
+    place: tuple[str, ...],
 ) -> bytes | None:
+    """`place`: where in its params the request has the arguments."""
     arguments, faults = entry.check(given)
     if faults and shape is _alias_result:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: " + "; ".join(faults))
     if faults:
         return shape(server, peer, entry, refused(entry, faults), meta.revision)
+    if entry.verbatim:
+        from scorpio.server.verbatim import with_verbatim
+
+        arguments = with_verbatim(request, entry, arguments, place)
     if entry.slow:
         _start(server, request, meta, peer, entry, arguments, shape)
         return None

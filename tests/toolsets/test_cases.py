@@ -65,14 +65,14 @@ def test_case_gives_the_result_it_shows(
         assert difference(expected["error"], raised.value.error) == ""
         return
     result = wire.call(name, case["arguments"])
-    assert _mismatch(expected, result) == ""
+    assert mismatch(expected, result) == ""
 
 
 def _always(answer: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda params: answer
 
 
-def _mismatch(expected: dict[str, Any], result: dict[str, Any]) -> str:
+def mismatch(expected: dict[str, Any], result: dict[str, Any]) -> str:
     text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
     if result["isError"] != expected.get("is_error", False):
         return f"isError is {result['isError']}: {text}"
