@@ -21,6 +21,9 @@ from scorpio.client.failures import LinkFailure, RpcFailure
 from scorpio.client.render import Renderer, table
 from scorpio.protocol.meta import LOG_LEVELS
 
+LINE_TOOL = "echo"
+"""Of any server: what a line that is no command goes to. From the seed of the xmpp agent."""
+
 
 class Command(NamedTuple):
     usage: str
@@ -86,7 +89,7 @@ class Repl:
         return int(self.failed and not self._lines.interactive)
 
     def _prompt(self) -> str:
-        return "echo> " if "echo" in self.tools else "mcp> "
+        return f"{LINE_TOOL}> " if LINE_TOOL in self.tools else "mcp> "
 
     async def _line(self, line: str) -> None:
         try:
@@ -100,8 +103,8 @@ class Repl:
         try:
             if command is not None:
                 await self._cancellable(command.run(self, _raw_json(line, words)[1:]))
-            elif "echo" in self.tools:
-                await self._cancellable(self._call("echo", {_first(self.tools["echo"]): line}))
+            elif LINE_TOOL in self.tools:
+                await self._cancellable(self._call(LINE_TOOL, {_first(self.tools[LINE_TOOL]): line}))
             elif words[0] in self.tools:
                 await self._cancellable(self._tool(_raw_json(line, words)))
             else:
@@ -154,8 +157,8 @@ class Repl:
         for command in COMMANDS.values():
             self._show.text(f"  {command.usage:<34} {command.does}")
         self._show.text("  exit, quit                         end")
-        if "echo" in self.tools:
-            self._show.text("Any other line goes to the tool echo.")
+        if LINE_TOOL in self.tools:
+            self._show.text(f"Any other line goes to the tool {LINE_TOOL}.")
 
     async def _list_tools(self, words: list[str]) -> None:
         if words:

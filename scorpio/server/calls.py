@@ -101,6 +101,7 @@ class RunningCall:
                 INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
             )
         self._take_earlier_answers()
+        self._request.frame = None  # as large as the arguments, and read by now
         self._peer.running[self._request.id] = self
         try:
             self._handle = self._server.lane.submit(self._run, self._not_begun)
@@ -328,7 +329,6 @@ def _resolver(
 
 def start(server: Server, request: Request, meta: RequestMeta, peer: Peer, entry: Entry, work: Work) -> None:
     """Begin a slow call. Raises ProtocolError when the peer has too many in progress."""
-    request.frame = None  # as large as the arguments, and read by now
     RunningCall(server, peer, request, meta, entry, work).start()
 
 

@@ -134,6 +134,7 @@ def test_the_program_knows_no_tool_by_name() -> None:
     found = [
         f"{path}:{line}: {text}"
         for path in sources.python_files("scorpio")
+        if not path.startswith("scorpio/client/")  # speaks to everybody's servers, by the names those have
         for line, text in named_tools(path, sources.tree(path), names)
     ]
     assert not found, "\n".join(found)

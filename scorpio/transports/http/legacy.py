@@ -133,7 +133,7 @@ class Legacy:
         """2025-03-26. Its answers come together, when the last one is there."""
         call = LegacyCall(self._hub, session, exchange)
         try:
-            line = self._server.receive_batch(values, call.peer)
+            line = self._server.receive_batch(values, call.peer, exchange.body)
         except ProtocolError as fault:
             call.answered(encode_error(fault.request_id, fault), 400)
             return
