@@ -75,6 +75,9 @@ class Repl:
         """Until `exit` or the end of input. Exit status: 1 when the last command of a pipe failed, 3: the link did."""
         try:
             await self._refresh()
+            if self._lines.interactive:
+                message = "Type a message or" if LINE_TOOL in self.tools else "Type"
+                self.say(f'Connected! {message} "help" for commands.')
             while True:
                 try:
                     line = await self._lines.ask(self._prompt() if self._lines.interactive else "", completing=True)

@@ -16,7 +16,7 @@ from scorpio.client.dialog import Lines, ProgressLine
 from scorpio.client.failures import LinkFailure, RpcFailure
 from scorpio.client.http_link import HttpLink
 from scorpio.client.render import Renderer
-from scorpio.client.repl import LINE_TOOL, Repl
+from scorpio.client.repl import Repl
 from scorpio.client.stdio_link import StdioLink
 from scorpio.state.home import Home, home_path
 
@@ -80,12 +80,6 @@ async def _interactive(link: Link, era: str, trace: bool) -> int:
         name = info.get("title") or info.get("name") or "a server"
         _say(f"Connected to {name} {info.get('version', '')}, protocol {connection.revision.name}.")
         repl = Repl(connection, lines, Renderer())
-        if lines.interactive:
-            _say(
-                'Connected! Type a message or "help" for commands.'
-                if LINE_TOOL in repl.tools
-                else 'Type "help" for commands.'
-            )
         return await repl.run()
     finally:
         await connection.close()
