@@ -38,8 +38,8 @@ SAMPLES = 20_000
 SLOW = {"receive sum 1 MB": 300, "receive sum 10 KB": 5_000, "frame 10 MiB": 100}
 """Samples of the cases that take long."""
 
-FIXTURES = ("conformance", "everything")
-"""Toolsets that exist for tests: nobody waits for them."""
+FIXTURES = ("conformance", "everything", "xmpp")
+"""Toolsets that exist for tests, and one whose answers tell the time: nobody waits for them."""
 
 
 # -- the cases: a name, and a function that makes the step to be measured. A step gives bytes that show what it did.
