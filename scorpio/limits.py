@@ -264,3 +264,18 @@ DIALOG_CLOSE_MS_MAX = 1000
 
 DIALOG_DEAF_MS = 400
 """Keys that arrive this soon after a dialog appears were meant for what was there before."""
+
+# -- the sandbox and plan mode
+
+SANDBOX_PROBE_MS = 5000
+"""For the command that tries a sandbox; it takes some 5 ms."""
+
+PLAN_GOAL_CHARS_MAX = 2000
+"""Longest goal: a paragraph. What is longer belongs in the plan."""
+
+PLAN_FILE_BYTES_MAX = 1024 * 1024
+"""Largest plan that is taken; real ones have 2 to 20 KB."""
+
+PLAN_ADOPT_S = 5.0
+"""From its first look, how long a server takes over plan modes of servers that have ended: a client that restarts its
+server may start the new one before the old one is gone, which takes END_MS_MAX."""
