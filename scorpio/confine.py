@@ -54,8 +54,8 @@ def _read_only_namespace(places: Sequence[bytes], *, with_user: bool) -> None:
     user, group = os.geteuid(), os.getegid()
     _checked(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS if with_user else CLONE_NEWNS))
     if with_user:
-        for path, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            file = os.open(f"/proc/self/{path}", os.O_WRONLY | os.O_CLOEXEC)
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            file = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
             try:
                 os.write(file, text.encode())
             finally:
@@ -85,8 +85,9 @@ def _drop_capabilities(kept: int) -> None:
     header = struct.pack("Ii", CAPABILITY_VERSION_3, 0)
     sets = ctypes.create_string_buffer(24)  # twice effective, permitted, inheritable
     _checked(libc.capget(header, sets))
-    sets[8:12] = sets[20:24] = bytes(4)
-    _checked(libc.capset(header, sets))
+    kept_sets = [*struct.unpack("6I", sets.raw)]
+    kept_sets[2] = kept_sets[5] = 0
+    _checked(libc.capset(header, struct.pack("6I", *kept_sets)))
 
 
 def _restrict_files(handled: tuple[int, int, int], places: Sequence[tuple[int, bool, bytes]]) -> None:
@@ -96,12 +97,9 @@ def _restrict_files(handled: tuple[int, int, int], places: Sequence[tuple[int, b
     rules = _call(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for access, _, path in places:
-            if not access:
+            if not access or not os.path.lexists(path):
                 continue
-            try:
-                place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
+            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 _call(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", access, place), 0)
             finally:

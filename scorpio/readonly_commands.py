@@ -26,11 +26,16 @@ TOKEN = re.compile(
 )
 BETWEEN_WORDS = ("blank", "separator", "nowhere")
 
-ANY_ARGUMENTS = frozenset(
-    "cat head tail wc ls pwd grep egrep fgrep stat du df diff cmp comm cut tr nl rev tac fold expand unexpand paste join "
-    "basename dirname realpath readlink which echo true false uname whoami id groups printenv ps uptime free "
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ANY_ARGUMENTS = _words(
+    "cat head tail wc ls pwd grep egrep fgrep stat du df diff cmp comm cut tr nl rev tac fold expand unexpand paste "
+    "join basename dirname realpath readlink which echo true false uname whoami id groups printenv ps uptime free "
     "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum od hexdump strings jq seq nproc cal "
-    "column tsort nm readelf objdump size getconf locale arch cd".split()
+    "column tsort nm readelf objdump size getconf locale arch cd"
 )
 """Programs without an option that writes, or runs another program."""
 
@@ -43,15 +48,15 @@ SORT_WRITES = ("-o", "--o", "-T", "--t", "--comp")
 TREE_WRITES = ("-o",)
 FILE_WRITES = ("-C", "--c")
 RIPGREP_RUNS = ("--pre", "--hostname-bin", "-z", "--search-zip")
-FIND_READS = frozenset(
+FIND_READS = _words(
     "-name -iname -path -ipath -wholename -regex -iregex -regextype -type -xtype -size -empty -newer -anewer -cnewer "
     "-mtime -mmin -atime -amin -ctime -cmin -perm -user -group -uid -gid -nouser -nogroup -links -inum -samefile "
     "-maxdepth -mindepth -depth -mount -xdev -prune -print -print0 -printf -ls -quit -not -and -or -a -o -true -false "
-    "-readable -writable -executable -L -P -H -follow -lname -ilname -fstype".split()
+    "-readable -writable -executable -L -P -H -follow -lname -ilname -fstype"
 )
-GIT_READS = frozenset(
-    "log show diff status rev-parse rev-list ls-files ls-tree cat-file blame annotate describe shortlog grep whatchanged "
-    "merge-base name-rev for-each-ref show-ref count-objects diff-tree diff-index diff-files cherry".split()
+GIT_READS = _words(
+    "log show diff status rev-parse rev-list ls-files ls-tree cat-file blame annotate describe shortlog grep "
+    "whatchanged merge-base name-rev for-each-ref show-ref count-objects diff-tree diff-index diff-files cherry"
 )
 GIT_WRITES = ("--output", "-o", "--ext-diff", "--textconv", "-O", "--open-files-in-pager")
 GIT_LISTS = {

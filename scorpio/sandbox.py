@@ -152,7 +152,10 @@ class Backend:
             os.uname().machine, network=policy.network, metadata=not self.namespace, mounts=True
         ).hex()
         # The log: `>/dev/stderr` opens it anew.
-        places = [*((WRITE_FILE | TRUNCATE | devices, "0", path) for path in DEVICES), (WRITE_FILE | TRUNCATE, "0", log_path)]
+        places = [
+            *((WRITE_FILE | TRUNCATE | devices, "0", path) for path in DEVICES),
+            (WRITE_FILE | TRUNCATE, "0", log_path),
+        ]
         for path in policy.writable:
             directory = CHANGE_DIRECTORY if os.path.isdir(path) else 0
             places.append((WRITE_FILE | TRUNCATE | directory, "1", path))
@@ -165,7 +168,9 @@ class Backend:
             arguments += ["--bind-try", path, path]
         arguments += ["--unshare-pid", "--unshare-ipc", "--chdir", cwd]
         if not policy.network and os.uname().machine not in MACHINES:
-            arguments.append("--unshare-net")  # the filter refuses the sockets themselves; bubblewrap needs one for this
+            arguments.append(
+                "--unshare-net"
+            )  # the filter refuses the sockets themselves; bubblewrap needs one for this
         if os.geteuid() == 0:
             for name in ("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "SETGID", "SETUID", "KILL"):
                 arguments += ["--cap-add", f"CAP_{name}"]
