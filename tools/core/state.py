@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scorpio.tool import StateLink
     from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.background_tasks import BackgroundTasks
+    from tools.core.plans import Plans
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
@@ -30,7 +31,10 @@ class CoreState:
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
+        self._link: StateLink | None = None
         self._opening = _thread.allocate_lock()
+        self._plans_opening = _thread.allocate_lock()
+        self._plans: Plans | None = None
         self._background_tasks: BackgroundTasks | None = None
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
@@ -44,8 +48,18 @@ class CoreState:
             if self._background_tasks is None:
                 from tools.core.background_tasks import BackgroundTasks
 
-                self._background_tasks = BackgroundTasks(self._home, self._settings)
+                self._background_tasks = BackgroundTasks(self._home, self._settings, self.plans)
             return self._background_tasks
+
+    @property
+    def plans(self) -> Plans:
+        """For every lane and thread."""
+        with self._plans_opening:
+            if self._plans is None:
+                from tools.core.plans import Plans
+
+                self._plans = Plans(self._home, self._settings, self._link)
+            return self._plans
 
     @property
     def image_decoders(self) -> Decoders:
@@ -82,6 +96,7 @@ class CoreState:
         return TaskStore(self.database)
 
     def connect(self, link: StateLink) -> None:
+        self._link = link
         self.skills.connect(link)
 
     def describe(self, descriptor: dict[str, Any]) -> dict[str, Any] | None:
@@ -105,6 +120,8 @@ class CoreState:
             self._dialogs.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
+        if self._plans is not None:
+            self._plans.close()
         if self._database is not None:
             self._database.close()
 
