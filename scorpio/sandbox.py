@@ -172,6 +172,7 @@ class Backend:
                 "--unshare-net"
             )  # the filter refuses the sockets themselves; bubblewrap needs one for this
         if os.geteuid() == 0:
+            arguments += ["--cap-drop", "ALL"]  # root keeps all of them else, and could mount
             for name in ("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "SETGID", "SETUID", "KILL"):
                 arguments += ["--cap-add", f"CAP_{name}"]
         return (*arguments, "--")
