@@ -46,21 +46,21 @@ WAYS = {
     "fchmodat2": f"{PYTHON} 'import ctypes; ctypes.CDLL(None).syscall(452, -100, b\"f\", 0o777, 0)'",
     "chown": 'chown "$(id -u):$(id -g)" f',
     "utime": f"{PYTHON} 'import os; os.utime(\"f\", (1, 1))'",
-    "extended attribute": f"{PYTHON} 'import os; os.setxattr(\"f\", \"user.x\", b\"y\")'",
-    "remove an extended attribute": f"{PYTHON} 'import os; os.removexattr(\"marked\", \"user.mark\")'",
+    "extended attribute": f'{PYTHON} \'import os; os.setxattr("f", "user.x", b"y")\'',
+    "remove an extended attribute": f'{PYTHON} \'import os; os.removexattr("marked", "user.mark")\'',
     "chattr": "chattr +d f",
     "cp": "cp /etc/passwd f",
     "install": "install -m 700 /etc/passwd new",
     "tee": "echo x | tee f",
     "dd": "dd if=/dev/zero of=f bs=1 count=3 conv=notrunc",
     "sed -i": "sed -i s/a/b/ f",
-    "awk": "awk 'BEGIN { print \"x\" > \"f\" }'",
+    "awk": 'awk \'BEGIN { print "x" > "f" }\'',
     "fallocate": "fallocate -l 5000 f",
-    "python": f"{PYTHON} 'open(\"f\", \"w\").write(\"x\")'",
-    "perl": "perl -e 'open(F, \">\", \"f\"); print F \"x\"'",
-    "mmap": f"{PYTHON} 'import mmap; f = open(\"f\", \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[0:1] = b\"x\"'",
-    "O_TMPFILE": f"{PYTHON} 'import ctypes, os; n = os.open(\".\", os.O_TMPFILE | os.O_WRONLY); "
-    "ctypes.CDLL(None).linkat(-100, b\"/proc/self/fd/%d\" % n, -100, b\"new\", 0x400)'",
+    "python": f'{PYTHON} \'open("f", "w").write("x")\'',
+    "perl": 'perl -e \'open(F, ">", "f"); print F "x"\'',
+    "mmap": f'{PYTHON} \'import mmap; f = open("f", "r+b"); m = mmap.mmap(f.fileno(), 0); m[0:1] = b"x"\'',
+    "O_TMPFILE": f'{PYTHON} \'import ctypes, os; n = os.open(".", os.O_TMPFILE | os.O_WRONLY); '
+    'ctypes.CDLL(None).linkat(-100, b"/proc/self/fd/%d" % n, -100, b"new", 0x400)\'',
     "exchange": 'echo x > "$TMPDIR/r"; ' + f"{PYTHON} 'import ctypes, os; ctypes.CDLL(None).renameat2("
     '-100, (os.environ["TMPDIR"] + "/r").encode(), -100, b"f", 2)\'',
     "git commit": "git -c user.name=x -c user.email=x@y commit --allow-empty -qm more",
@@ -80,42 +80,41 @@ WAYS = {
     "the working directory of the accomplice": 'echo x > "/proc/$ACCOMPLICE/cwd/f"',
     "a descriptor of the accomplice": 'echo x > "/proc/$ACCOMPLICE/fd/$ACCOMPLICE_FD"',
     "a stolen descriptor": f"{PYTHON} 'import ctypes, os; e = os.environ; "
-    "n = ctypes.CDLL(None).syscall(438, os.pidfd_open(int(e[\"ACCOMPLICE\"])), int(e[\"ACCOMPLICE_FD\"]), 0); "
-    "os.write(n, b\"x\")'",
+    'n = ctypes.CDLL(None).syscall(438, os.pidfd_open(int(e["ACCOMPLICE"])), int(e["ACCOMPLICE_FD"]), 0); '
+    'os.write(n, b"x")\'',
     "memory of the accomplice": f"{PYTHON} 'import os; e = os.environ; "
-    "m = os.open(\"/proc/%s/mem\" % e[\"ACCOMPLICE\"], os.O_WRONLY); os.pwrite(m, b\"y\", int(e[\"ACCOMPLICE_AT\"]))'; "
+    'm = os.open("/proc/%s/mem" % e["ACCOMPLICE"], os.O_WRONLY); os.pwrite(m, b"y", int(e["ACCOMPLICE_AT"]))\'; '
     "sleep 0.3",
-    "process_vm_writev": f"{PYTHON} 'import ctypes as c, os; e = os.environ; b = c.create_string_buffer(b\"y\"); "
-    "p = (c.c_size_t * 2)(c.addressof(b), 1); q = (c.c_size_t * 2)(int(e[\"ACCOMPLICE_AT\"]), 1); "
-    "c.CDLL(None).process_vm_writev(int(e[\"ACCOMPLICE\"]), p, c.c_long(1), q, c.c_long(1), c.c_long(0))'; sleep 0.3",
-    "ptrace": f"{PYTHON} 'import ctypes as c, os, time; e = os.environ; l = c.CDLL(None); p = int(e[\"ACCOMPLICE\"]); "
+    "process_vm_writev": f'{PYTHON} \'import ctypes as c, os; e = os.environ; b = c.create_string_buffer(b"y"); '
+    'p = (c.c_size_t * 2)(c.addressof(b), 1); q = (c.c_size_t * 2)(int(e["ACCOMPLICE_AT"]), 1); '
+    'c.CDLL(None).process_vm_writev(int(e["ACCOMPLICE"]), p, c.c_long(1), q, c.c_long(1), c.c_long(0))\'; sleep 0.3',
+    "ptrace": f'{PYTHON} \'import ctypes as c, os, time; e = os.environ; l = c.CDLL(None); p = int(e["ACCOMPLICE"]); '
     "w = lambda n, a, d: l.ptrace(c.c_long(n), c.c_long(p), c.c_long(a), c.c_long(d)); w(16, 0, 0); time.sleep(0.1); "
-    "w(4, int(e[\"ACCOMPLICE_AT\"]), 121); w(17, 0, 0)'; sleep 0.3",
+    'w(4, int(e["ACCOMPLICE_AT"]), 121); w(17, 0, 0)\'; sleep 0.3',
     "a signal": 'kill -USR1 "$ACCOMPLICE"; sleep 0.3',
     "a Unix socket": f"{PYTHON} 'import os, socket; s = socket.socket(socket.AF_UNIX); "
-    "s.connect(os.environ[\"ACCOMPLICE_SOCKET\"]); s.recv(1)'",
+    's.connect(os.environ["ACCOMPLICE_SOCKET"]); s.recv(1)\'',
     "an abstract socket": f"{PYTHON} 'import os, socket; s = socket.socket(socket.AF_UNIX); "
-    "s.connect(\"\\0\" + os.environ[\"ACCOMPLICE_SOCKET\"]); s.recv(1)'",
+    's.connect("\\0" + os.environ["ACCOMPLICE_SOCKET"]); s.recv(1)\'',
     "a user namespace": "unshare -Ur sh -c 'mount -o remount,rw / 2>/dev/null; echo x > f'",
     "a mount namespace of a user": "unshare -Urm sh -c 'mount -o remount,bind,rw / 2>/dev/null; echo x > f'",
-    "mount_setattr": "unshare -Urm "
-    + f"{PYTHON} 'import ctypes, struct; "
+    "mount_setattr": "unshare -Urm " + f"{PYTHON} 'import ctypes, struct; "
     'ctypes.CDLL(None).syscall(442, -100, b"/", 0x8000, struct.pack("QQQQ", 0, 1, 0, 0), 32); open("f", "w").write("x")\'',
 }
 
 WAYS_OF_ROOT = {
     "chown to another": "chown 1:1 f",
-    "a trusted attribute": f"{PYTHON} 'import os; os.setxattr(\"f\", \"trusted.x\", b\"y\")'",
+    "a trusted attribute": f'{PYTHON} \'import os; os.setxattr("f", "trusted.x", b"y")\'',
     "chattr +i": "chattr +i f; chattr -i f",
     "mknod": "mknod new p",
     "remount": "mount -o remount,rw / 2>/dev/null; echo x > f",
     "bind mount": 'mkdir -p "$TMPDIR/m"; mount --bind "$PWD" "$TMPDIR/m"; echo x > "$TMPDIR/m/f"; umount "$TMPDIR/m"',
     "chroot": 'chroot / sh -c "echo x > $PWD/f"',
     "nsenter": 'nsenter -t "$ACCOMPLICE" -m sh -c "echo x > $PWD/f"',
-    "another user": f"{PYTHON} 'import os; os.chmod(\"f\", 0o666); os.setuid(65534); open(\"f\", \"w\").write(\"x\")'",
+    "another user": f'{PYTHON} \'import os; os.chmod("f", 0o666); os.setuid(65534); open("f", "w").write("x")\'',
     "open_by_handle_at": f"{PYTHON} 'import ctypes as c, os; l = c.CDLL(None); h = c.create_string_buffer(136); "
-    "h[0:4] = (128).to_bytes(4, \"little\"); m = c.c_int(); l.name_to_handle_at(-100, b\"f\", h, c.byref(m), 0); "
-    "n = l.open_by_handle_at(os.open(\".\", os.O_RDONLY), h, os.O_WRONLY); os.write(n, b\"x\")'",
+    'h[0:4] = (128).to_bytes(4, "little"); m = c.c_int(); l.name_to_handle_at(-100, b"f", h, c.byref(m), 0); '
+    'n = l.open_by_handle_at(os.open(".", os.O_RDONLY), h, os.O_WRONLY); os.write(n, b"x")\'',
 }
 
 SHARED_MEMORY = Path("/dev/shm/scorpio-way-to-write")
@@ -139,7 +138,7 @@ READING = {
     "ls d": "x",
     "echo a | tee /dev/null": "a",
     "echo a > /dev/null; echo b": "b",
-    "echo gone > /dev/full || echo full": "full",
+    "{ echo gone > /dev/full; } 2>/dev/null || echo full": "full",
     "{ echo seen; } 2>&1 >> /dev/stdout": "seen",
     "cat <<END\nhere\nEND": "here",
     "cat <(echo there)": "there",
@@ -148,7 +147,7 @@ READING = {
     'mkdir -p "$TMPDIR/a/b" && mv "$TMPDIR/a" "$TMPDIR/c" && ls "$TMPDIR/c" && rm -r "$TMPDIR/c"': "b",
     'ln -s f "$TMPDIR/link"; readlink "$TMPDIR/link"; rm "$TMPDIR/link"': "f",
     f"{PYTHON} 'import socket; a, b = socket.socketpair(); a.send(b\"paired\"); print(b.recv(9).decode())'": "paired",
-    f"{PYTHON} 'import os, subprocess; print(subprocess.check_output([\"echo\", \"child\"], text=True))'": "child",
+    f'{PYTHON} \'import os, subprocess; print(subprocess.check_output(["echo", "child"], text=True))\'': "child",
     "sleep 60 & kill $!; wait $!; echo $?": "143",
     "mktemp | grep -c scorpio-plan": "1",
 }
@@ -174,7 +173,19 @@ def make_tree(root: Path) -> None:
     (root / "p.c").write_text('#include <stdio.h>\nint main(void) { return puts("built") < 0; }\n')
     (root / "Makefile").write_text("$(OUT)/made: p.c\n\tcc -o $@ p.c\n\ttouch $(OUT)/stamp\n")
     os.setxattr(root / "marked", "user.mark", b"1")
-    git = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@y", "-c", "safe.directory=*", "-c", "init.defaultBranch=main"]
+    git = [
+        "git",
+        "-C",
+        str(root),
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@y",
+        "-c",
+        "safe.directory=*",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     subprocess.run([*git, "init", "-q"], check=True)
     subprocess.run([*git, "add", "."], check=True)
     subprocess.run([*git, "commit", "-qm", "first"], check=True)
@@ -216,7 +227,13 @@ class Accomplice:
         script = shutil.copy(__file__, sockets / "accomplice.py")
         as_user: dict[str, Any] = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         self.process = subprocess.Popen(
-            [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, "-I", "-S", script, str(self.socket)],
+            [
+                shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable,
+                "-I",
+                "-S",
+                script,
+                str(self.socket),
+            ],
             cwd=root,
             stdout=subprocess.PIPE,
             text=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from scorpio.limits import OUTPUT_CHARS_MAX
+from scorpio.limits import OUTPUT_CHARS_MAX, PLAN_GOAL_CHARS_MAX
 from tools.core.output_text import one_line
 
 TYPE_CHECKING = False
@@ -27,11 +27,12 @@ ADVISORY = "Nothing is enforced (PLAN_MODE_ENFORCE=advisory): change nothing but
 OFF = "Nothing is restricted (PLAN_MODE_ENFORCE=off)."
 
 COMMAND_CHARS_SHOWN = 80
+GOAL_CHARS_SHOWN = 10 * PLAN_GOAL_CHARS_MAX  # what cannot be shown becomes an escape
 RUNNING_SHOWN_MAX = 20
 
 
 def status(mode: Mode) -> list[str]:
-    goal = f'"{one_line(mode.goal, len(mode.goal) + 1)}"' if mode.goal else "(none)"
+    goal = f'"{one_line(mode.goal, GOAL_CHARS_SHOWN)}"' if mode.goal else "(none)"
     lines = [ACTIVE, f"Goal: {goal}", f"Duration: {_duration(time.time() - mode.started_unix_s)}"]
     if mode.damaged:
         lines.append("Its record was damaged: goal and plan file are lost. Enter again to give them anew.")
