@@ -45,7 +45,8 @@ SEEN_BY = {
     "scorpio.transports": tuple(name for name, floor in FLOORS.items() if floor <= 3),
     "tools": (
         *("scorpio", "scorpio.tool", "scorpio.process", "scorpio.process_table", "scorpio.state"),
-        *("scorpio.settings", "scorpio.limits", "scorpio.log", "scorpio.protocol", "scorpio.sandbox"),
+        *("scorpio.settings", "scorpio.limits", "scorpio.log", "scorpio.protocol"),
+        *("scorpio.sandbox", "scorpio.readonly_commands"),
     ),
 }
 """Narrower than the floor: all that these may import of us, beside themselves."""

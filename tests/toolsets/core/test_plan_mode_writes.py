@@ -129,11 +129,11 @@ def settle(build: str, user: int | None) -> Iterator[Callable[..., Place]]:
 def _command(build: str, root: Path, user: int | None, environ: dict[str, str]) -> list[str]:
     if build == "frozen":
         try:
-            executable = executable_under_test()
+            executable = os.path.abspath(executable_under_test())
         except FileNotFoundError as missing:
             lacking(str(missing))
         if user is not None:
-            executable = shutil.copy(executable, root / "scorpio")
+            executable = str(shutil.copy(executable, root / "scorpio"))
         return frozen_command(executable, ["core"])
     if user is None:
         return [sys.executable, "-m", "scorpio"]

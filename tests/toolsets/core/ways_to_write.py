@@ -99,7 +99,8 @@ WAYS = {
     "a user namespace": "unshare -Ur sh -c 'mount -o remount,rw / 2>/dev/null; echo x > f'",
     "a mount namespace of a user": "unshare -Urm sh -c 'mount -o remount,bind,rw / 2>/dev/null; echo x > f'",
     "mount_setattr": "unshare -Urm " + f"{PYTHON} 'import ctypes, struct; "
-    'ctypes.CDLL(None).syscall(442, -100, b"/", 0x8000, struct.pack("QQQQ", 0, 1, 0, 0), 32); open("f", "w").write("x")\'',
+    'ctypes.CDLL(None).syscall(442, -100, b"/", 0x8000, struct.pack("QQQQ", 0, 1, 0, 0), 32); '
+    'open("f", "w").write("x")\'',
 }
 
 WAYS_OF_ROOT = {
@@ -158,7 +159,7 @@ BUILDS = {
     'make -s OUT="$TMPDIR" && "$TMPDIR/made"': "built",
     'chmod 700 "$TMPDIR/n" && touch -d @0 "$TMPDIR/n" && stat -c "%a %Y" "$TMPDIR/n"': "700 0",
     'git clone -q . "$TMPDIR/clone" && ls "$TMPDIR/clone/d"': "x",
-    'tar -cf "$TMPDIR/t.tar" d && mkdir -p "$TMPDIR/t" && tar -xf "$TMPDIR/t.tar" -C "$TMPDIR/t" && ls "$TMPDIR/t/d"': "x",
+    'tar -cf "$TMPDIR/t" d && mkdir "$TMPDIR/u" && tar -xf "$TMPDIR/t" -C "$TMPDIR/u" && ls "$TMPDIR/u/d"': "x",
 }
 """Where chmod works in the temporary directory."""
 
