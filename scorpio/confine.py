@@ -14,14 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Place = tuple[int, int, bytes]
+    """Landlock access, kind, path."""
+
 CONFINEMENT_FIELDS = 6
+WRITABLE = 1
 
 CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 CAPABILITIES_MAX = 64
 PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 23, 24, 38, 47, 4
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
-MS_RDONLY, MS_BIND, MS_REC, MS_PRIVATE = 1, 0x1000, 0x4000, 0x40000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 0x1000, 0x4000, 0x40000
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_RECURSIVE = -100, 0x100, 0x8000
 
 SECCOMP_SET_MODE_FILTER = 1
@@ -38,9 +42,9 @@ def confine(strings: Sequence[bytes]) -> None:
         return
     files, network, scopes, namespace, kept, filter_text = strings[:CONFINEMENT_FIELDS]
     rest = strings[CONFINEMENT_FIELDS:]
-    places = [(int(access), stays == b"1", path) for access, stays, path in zip(*[iter(rest)] * 3, strict=True)]
+    places = [(int(access), int(kind), path) for access, kind, path in zip(*[iter(rest)] * 3, strict=True)]
     if namespace:
-        _read_only_namespace([path for _, stays, path in places if stays], with_user=namespace == b"user")
+        _read_only_namespace(places, with_user=namespace == b"user")
     if kept:
         _drop_capabilities(int(kept))
     _checked(_libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -49,7 +53,7 @@ def confine(strings: Sequence[bytes]) -> None:
         _filter_calls(bytes.fromhex(filter_text.decode("ascii")))  # last: it forbids some of the above
 
 
-def _read_only_namespace(places: Sequence[bytes], *, with_user: bool) -> None:
+def _read_only_namespace(places: Sequence[Place], *, with_user: bool) -> None:
     libc = _libc()
     user, group = os.geteuid(), os.getegid()
     _checked(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS if with_user else CLONE_NEWNS))
@@ -61,11 +65,14 @@ def _read_only_namespace(places: Sequence[bytes], *, with_user: bool) -> None:
             finally:
                 os.close(file)
     _checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
-    there = [path for path in places if os.path.lexists(path)]
-    for path in there:
-        _checked(libc.mount(path, path, None, MS_BIND | MS_REC, None))
+    there = [(kind, path) for _, kind, path in places if kind and os.path.lexists(path)]
+    for kind, path in there:
+        if kind == WRITABLE:
+            _checked(libc.mount(path, path, None, MS_BIND | MS_REC, None))
+        else:
+            _checked(libc.mount(b"tmpfs", path, b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777"))
     _set_attributes(b"/", AT_RECURSIVE, MS_RDONLY, 0)
-    for path in there:
+    for _, path in there:
         _set_attributes(path, AT_SYMLINK_NOFOLLOW, 0, MS_RDONLY)
 
 
@@ -90,7 +97,7 @@ def _drop_capabilities(kept: int) -> None:
     _checked(libc.capset(header, struct.pack("6I", *kept_sets)))
 
 
-def _restrict_files(handled: tuple[int, int, int], places: Sequence[tuple[int, bool, bytes]]) -> None:
+def _restrict_files(handled: tuple[int, int, int], places: Sequence[Place]) -> None:
     if not any(handled):
         return
     attributes = struct.pack("QQQ", *handled)

@@ -39,6 +39,11 @@ SCOPES = 1 << 0 | 1 << 1  # abstract Unix sockets, signals
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 """Stay writable: what is written to them is gone."""
 
+SHARED_MEMORY = "/dev/shm"
+"""What is there belongs to others. Where a command has a namespace it gets one of its own: Python's locks need it."""
+
+AS_OTHERS, WRITABLE, EMPTY = "0", "1", "2"  # of a place in the namespace: confine.h
+
 CAPABILITIES = (
     *(0, 1, 2, 3, 4),  # chown, dac_override, dac_read_search, fowner, fsetid
     *(5, 6, 7, 8, 10, 18, 23, 29, 31),  # kill, setgid, setuid, setpcap, net_bind, chroot, nice, audit_write, setfcap
@@ -121,7 +126,10 @@ class Backend:
         """What it leaves open or refuses too much, a sentence each."""
         found = []
         if self.kind == LANDLOCK and not self.namespace:
-            found.append("chmod, chown, setting times and extended attributes are refused in writable places too.")
+            found.append(
+                "chmod, chown, setting times and extended attributes are refused in writable places too, so what is "
+                "linked there cannot be run; and /dev/shm cannot be written."
+            )
         if self.kind == LANDLOCK and self.abi < ABI_SCOPES:
             found.append("Commands can signal other processes of this user.")
         if self.kind == BUBBLEWRAP and os.uname().machine not in MACHINES:
@@ -151,14 +159,14 @@ class Backend:
         program = filter_program(
             os.uname().machine, network=policy.network, metadata=not self.namespace, mounts=True
         ).hex()
-        # The log: `>/dev/stderr` opens it anew.
-        places = [
-            *((WRITE_FILE | TRUNCATE | devices, "0", path) for path in DEVICES),
-            (WRITE_FILE | TRUNCATE, "0", log_path),
-        ]
+        write = WRITE_FILE | TRUNCATE
+        places = [(write | devices, AS_OTHERS, path) for path in DEVICES]
+        places.append((write, AS_OTHERS, log_path))  # `>/dev/stderr` opens it anew
+        if self.namespace:
+            places.append((write | CHANGE_DIRECTORY, EMPTY, SHARED_MEMORY))
         for path in policy.writable:
             directory = CHANGE_DIRECTORY if os.path.isdir(path) else 0
-            places.append((WRITE_FILE | TRUNCATE | directory, "1", path))
+            places.append((write | directory, WRITABLE, path))
         numbers = (str(handled), str(network), str(scopes), self.namespace, str(KEPT), program)
         return (*numbers, *(str(field) for place in places for field in place))
 
@@ -168,9 +176,7 @@ class Backend:
             arguments += ["--bind-try", path, path]
         arguments += ["--unshare-pid", "--unshare-ipc", "--chdir", cwd]
         if not policy.network and os.uname().machine not in MACHINES:
-            arguments.append(
-                "--unshare-net"
-            )  # the filter refuses the sockets themselves; bubblewrap needs one for this
+            arguments.append("--unshare-net")  # elsewhere the filter refuses the sockets, of which this needs one
         if os.geteuid() == 0:
             arguments += ["--cap-drop", "ALL"]  # root keeps all of them else, and could mount
             for name in ("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "SETGID", "SETUID", "KILL"):

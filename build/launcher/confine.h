@@ -6,8 +6,8 @@
  * The strings: handled file access, handled network access, scopes (Landlock; three numbers, all 0: none),
  *   namespace ("", "mount", or "user" for a user namespace around it), kept capabilities ("": all, else a bit mask),
  *   seccomp filter (hexadecimal, struct sock_filter after struct sock_filter; may be empty), and then for each writable
- *   place: Landlock access (0: none), 1 if it must stay writable in the namespace, path. A place that does not exist is
- *   skipped.
+ *   place: Landlock access (0: none), what it is in the namespace (0: as all others, 1: writable, 2: an empty one of the
+ *   command's own in its place), path. A place that does not exist is skipped.
  */
 #ifndef CONFINE_H
 #define CONFINE_H
@@ -70,14 +70,15 @@ static long read_only_namespace(char **places, long count, int with_user) {
     long error = own_namespace(with_user);
     if (!error) error = CALL5(mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
     for (long at = 0; at < count && !error; at += 3) {
-        char *path = places[at + 2];
-        if (places[at + 1][0] != '1') continue;
-        error = CALL5(mount, path, path, 0, MS_BIND | MS_REC, 0);
+        char *path = places[at + 2], kind = places[at + 1][0];
+        if (kind == '0') continue;
+        error = kind == '1' ? CALL5(mount, path, path, 0, MS_BIND | MS_REC, 0)
+                            : CALL5(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
         if (error == -ENOENT) error = 0;
     }
     if (!error) error = CALL5(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only);
     for (long at = 0; at < count && !error; at += 3) {
-        if (places[at + 1][0] != '1') continue;
+        if (places[at + 1][0] == '0') continue;
         error = CALL5(mount_setattr, AT_FDCWD, places[at + 2], AT_SYMLINK_NOFOLLOW, &writable, sizeof writable);
         if (error == -ENOENT) error = 0;
     }

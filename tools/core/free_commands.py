@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 PRUNE_ABOVE = 64
 
+START_S_MAX = 2.0
+"""For a command to start; it takes 2 ms. What takes longer is named as being started."""
+
 
 class FreeCommand:
     """One of them, from the moment it is handed over."""
@@ -40,11 +43,12 @@ class FreeCommand:
         return self.failed or (self.command is not None and self.command.gone)
 
     async def settled(self) -> None:
+        """Waits until it runs or could not be started, or START_S_MAX."""
         import asyncio
 
         if self.command is None and not self.failed:
             self._waiting.append(asyncio.get_running_loop().create_future())
-            await self._waiting[-1]
+            await asyncio.wait(self._waiting[-1:], timeout=START_S_MAX)
 
 
 class FreeCommands:

@@ -205,6 +205,8 @@ class Plans:
             self._watch.close()
         if self._leftovers:
             self.remove_leftovers()
+        for mode in self._modes:
+            _remove_empty(mode.temporary)
         for held in self._held.values():
             held.close()
         self._held.clear()
@@ -252,6 +254,13 @@ def _signature(path: str) -> tuple[object, ...]:
         return path, state.st_ino, state.st_size, state.st_mtime_ns
     except OSError:
         return (path,)
+
+
+def _remove_empty(directory: str) -> None:
+    try:
+        os.rmdir(directory)
+    except OSError:
+        pass  # notes for the next server, or none was made
 
 
 def _is_own_directory(path: str) -> bool:

@@ -36,7 +36,19 @@ def cwd(tmp_path: Path) -> Path:
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     (project / "f").write_text("abc\n")
+    (project / "source").mkdir()
+    (project / "source" / "main.c").write_text("int main;\n")
     return project
+
+
+@pytest.fixture(autouse=True)
+def _temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None:
+    """One of this test's own, for what a server that ends in plan mode leaves to the next."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    environ["TMPDIR"] = str(place)
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
 
 @pytest.fixture
@@ -106,7 +118,7 @@ def test_reset_ends_the_mode_and_leaves_nothing_behind(core: LocalCore, cwd: Pat
     place = temporary(core)
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert core.plan("reset") == "Plan mode reset. No plan saved."
-    assert sorted(path.name for path in cwd.iterdir()) == [".git", "f"]
+    assert sorted(path.name for path in cwd.iterdir()) == [".git", "f", "source"]
     assert not place.exists()
     assert list((Path(core.home.root) / "plan-mode").iterdir()) == []
     assert core.plan("reset") == "Plan mode reset. No plan saved."
@@ -152,6 +164,7 @@ def test_a_plan_in_the_temporary_directory_outlives_it(core: LocalCore) -> None:
     ("plan_file", "writable", "refused"),
     [
         ("plans/p.md", ["plans/p.md", "plans/other"], ["f", "new"]),
+        ("source/p.md", ["source/p.md"], ["source/main.c", "source/new"]),
         ("p.md", ["p.md"], ["f", "new"]),
         (".git/p.md", [".git/p.md"], [".git/config", "f"]),
         ("docs/.hidden/p.md", ["docs/.hidden/p.md"], ["docs/.hidden/q", "docs/q"]),
@@ -372,16 +385,6 @@ def bad_paths(cwd: Path, home: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A temporary directory that does not hold this test's own, or all would be allowed."""
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setenv("TMPDIR", str(place))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-
-
-@pytest.mark.usefixtures("elsewhere")
 def test_a_plan_file_that_may_not_be_is_refused_with_the_reason(core: LocalCore, cwd: Path, home: Path) -> None:
     wrong = {}
     for path, reason in bad_paths(cwd, home).items():
@@ -395,7 +398,6 @@ def test_a_plan_file_that_may_not_be_is_refused_with_the_reason(core: LocalCore,
     assert str(cwd.parent / "outside") not in through.content[0]["text"]
 
 
-@pytest.mark.usefixtures("elsewhere")
 def test_exit_needs_a_plan_and_else_the_mode_stays(core: LocalCore, cwd: Path, home: Path) -> None:
     core.plan("enter")
     assert core.plan("exit") == (

@@ -114,12 +114,14 @@ def settle(build: str, user: int | None) -> Iterator[Callable[..., Place]]:
     root.chmod(0o755)
 
     def make(**variables: str) -> Place:
-        environ = clean_environment(root, {"SCORPIO_CACHE_DIR": str(root / "cache"), **variables})
+        own = {"SCORPIO_CACHE_DIR": str(root / "cache"), "TMPDIR": str(root / "temporary")}
+        environ = clean_environment(root, {**own, **variables})
         places.append(Place(root / str(len(places)), _command(build, root, user, environ), environ, user))
         return places[-1]
 
+    (root / "temporary").mkdir()
     if user is not None:
-        os.chown(root, user, user)
+        give(root, user)
     yield make
     for place in places:
         place.close()

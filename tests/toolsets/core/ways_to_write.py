@@ -159,6 +159,7 @@ BUILDS = {
     'make -s OUT="$TMPDIR" && "$TMPDIR/made"': "built",
     'chmod 700 "$TMPDIR/n" && touch -d @0 "$TMPDIR/n" && stat -c "%a %Y" "$TMPDIR/n"': "700 0",
     'git clone -q . "$TMPDIR/clone" && ls "$TMPDIR/clone/d"': "x",
+    "python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1]))'": "[1]",
     'tar -cf "$TMPDIR/t" d && mkdir "$TMPDIR/u" && tar -xf "$TMPDIR/t" -C "$TMPDIR/u" && ls "$TMPDIR/u/d"': "x",
 }
 """Where chmod works in the temporary directory."""

@@ -25,7 +25,8 @@ async def handle(uri: str, call: Call[CoreState]) -> list[dict[str, Any]]:
         lines = [active, goal, f"Since: {plan_text.since(mode)}", f"Plan file: {mode.plan_file or '(none)'}"]
         if mode.plan_file:
             try:
-                lines += ["", await asyncio.to_thread(read_plan, mode.plan_file, Places(cwd, call.home.root))]
+                places = Places(cwd, call.home.root, mode.plan_file)
+                lines += ["", await asyncio.to_thread(read_plan, mode.plan_file, places)]
             except ToolFailure:
                 pass  # not written yet
     return [{"uri": uri, "mimeType": "text/markdown", "text": "\n".join(lines)}]

@@ -40,10 +40,10 @@ class Request:
         self.owner = call.owner
         self.plans: Plans = call.state.plans
         self.cwd = cwd
-        self.places = Places(cwd, call.home.root)
         self.goal = (arguments.get("goal") or "").strip() or None
         self.plan_file = (arguments.get("plan_file") or "").strip() or None
         self.mode = self.plans.of(self.owner, cwd)
+        self.places = Places(cwd, call.home.root, self.mode.plan_file if self.mode else None)
 
 
 # -- enter

@@ -38,7 +38,9 @@ KINDS = (
 class Places:
     """Where plan files may be, for one call."""
 
-    def __init__(self, cwd: str, state_root: str) -> None:
+    def __init__(self, cwd: str, state_root: str, declared: str | None = None) -> None:
+        self.declared = declared
+        """The plan file of the mode that is active: it stays one, wherever the call comes from."""
         self.cwd = os.path.realpath(cwd)
         self.state = os.path.realpath(state_root)
         self.temporary = os.path.realpath(tempfile.gettempdir())
@@ -47,7 +49,7 @@ class Places:
         return self.cwd, self.state, self.temporary
 
     def hold(self, path: str) -> bool:
-        return any(is_within(path, place) for place in self.all())
+        return path == self.declared or any(is_within(path, place) for place in self.all())
 
 
 def located(named: str, places: Places) -> str:
@@ -106,19 +108,32 @@ def read_plan(path: str, places: Places) -> str:
 def writable_with(path: str, places: Places, project: str) -> str:
     """The directory of a plan, or the file alone where that directory holds more than plans.
 
-    Alone: when the directory is or contains the project, the home, the state or the temporary directory; when it is
-    hidden or inside something hidden (.git, .claude, .vscode: what is written there runs later); and anywhere in the
-    state directory but in its plans/.
+    Alone: when the directory is or contains the project, the home, the state or the temporary directory; when anything
+    but Markdown is in it; when it is hidden or inside something hidden (.git, .claude, .vscode: what is written there
+    runs later); and anywhere in the state directory but in its plans/.
     """
     directory = os.path.dirname(path)
     wide = (*places.all(), project, os.path.realpath(os.path.expanduser("~")))
-    if any(is_within(place, directory) for place in wide):
+    if any(is_within(place, directory) for place in wide) or not _holds_plans_only(directory):
         return path
     if is_within(directory, places.state):
         return directory if is_within(directory, os.path.join(places.state, PLANS)) else path
     base = next(place for place in (places.cwd, places.temporary) if is_within(directory, place))
     hidden = any(part.startswith(".") for part in os.path.relpath(directory, base).split(os.sep))
     return path if hidden else directory
+
+
+def _holds_plans_only(directory: str) -> bool:
+    """True for one that is not there yet, too."""
+    try:
+        with os.scandir(directory) as entries:
+            return all(
+                entry.name.lower().endswith(SUFFIXES) and entry.is_file(follow_symlinks=False) for entry in entries
+            )
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def prepare(path: str, writable: str) -> list[str]:

@@ -109,15 +109,16 @@ async def still_running(call: Call[CoreState], mode: Mode) -> list[str]:
     """What began before the mode and is not confined."""
     if call.settings.plan_mode_enforce != "strict":
         return []
-    free = {id(each.command): each for each in await call.state.plans.free.running(mode.owner)}
+    running = await call.state.plans.free.running(mode.owner)
+    free = {id(each.command or each): each for each in running}
     shown = []
     for task in call.state.background_tasks.visible(mode.owner):
         if task.end is None and (task.command is None or free.pop(id(task.command), None) is not None):
             command = one_line(task.record.command, COMMAND_CHARS_SHOWN)
             shown.append(f"  task {task.id} (pid {task.record.pid}): {command}")
     for each in free.values():
-        assert each.command is not None
-        shown.append(f"  a command of Bash (pid {each.command.pid}): {one_line(each.text, COMMAND_CHARS_SHOWN)}")
+        pid = f"pid {each.command.pid}" if each.command else "being started"
+        shown.append(f"  a command of Bash ({pid}): {one_line(each.text, COMMAND_CHARS_SHOWN)}")
     if not shown:
         return []
     head = "Still running from before plan mode, and NOT restricted (KillBgTask ends tasks):"
