@@ -7,6 +7,7 @@ an OSError, so that nothing ever runs half confined.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 
@@ -37,9 +38,14 @@ SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
 def confine(strings: Sequence[bytes]) -> None:
-    """Raises OSError for the first step that could not be taken, ValueError for strings that are none of ours."""
-    if not strings:
-        return
+    """Raises OSError for the first step that could not be taken, and for strings that are none of ours."""
+    try:
+        _confine(strings)
+    except ValueError:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from None
+
+
+def _confine(strings: Sequence[bytes]) -> None:
     files, network, scopes, namespace, kept, filter_text = strings[:CONFINEMENT_FIELDS]
     rest = strings[CONFINEMENT_FIELDS:]
     places = [(int(access), int(kind), path) for access, kind, path in zip(*[iter(rest)] * 3, strict=True)]

@@ -141,7 +141,7 @@ class Backend:
     def confined(self, policy: Policy, command: str, *, cwd: str, log_path: str) -> Confined:
         """For one command; cheap. Raises SandboxRefusal."""
         if self.kind == LANDLOCK:
-            return Confined((), self._landlock(policy, log_path), {})
+            return Confined((), self._landlock(policy, cwd, log_path), {})
         if self.kind == BUBBLEWRAP:
             return Confined(self._bubblewrap(policy, cwd), self._filter_alone(policy), {})
         from scorpio.readonly_commands import refusal
@@ -151,7 +151,7 @@ class Backend:
             raise SandboxRefusal(why)
         return Confined((), (), {"PATH": SYSTEM_PATH})
 
-    def _landlock(self, policy: Policy, log_path: str) -> Sequence[str]:
+    def _landlock(self, policy: Policy, cwd: str, log_path: str) -> Sequence[str]:
         devices = IOCTL_DEVICE if self.abi >= ABI_DEVICES else 0
         handled = WRITE_FILE | TRUNCATE | CHANGE_DIRECTORY | MAKE_DEVICES | devices
         network = TCP if self.abi >= ABI_TCP and not policy.network else 0
@@ -162,7 +162,7 @@ class Backend:
         write = WRITE_FILE | TRUNCATE
         places = [(write | devices, AS_OTHERS, path) for path in DEVICES]
         places.append((write, AS_OTHERS, log_path))  # `>/dev/stderr` opens it anew
-        if self.namespace:
+        if self.namespace and not any(path.startswith(SHARED_MEMORY) for path in (cwd, *policy.writable)):
             places.append((write | CHANGE_DIRECTORY, EMPTY, SHARED_MEMORY))
         for path in policy.writable:
             directory = CHANGE_DIRECTORY if os.path.isdir(path) else 0
