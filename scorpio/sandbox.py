@@ -278,7 +278,7 @@ async def _probed(backend: Backend, place: str) -> str:
             confinement=confined.confinement,
         )
     except process.SpawnFailure as failure:
-        return str(failure).rstrip(".")
+        return str(failure).removesuffix(".").removesuffix(", so the command was not run")
     try:
         ended = await asyncio.wait_for(probe.wait_shell(), SANDBOX_PROBE_MS / 1000)
     except TimeoutError:

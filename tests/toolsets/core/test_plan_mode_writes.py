@@ -113,10 +113,11 @@ def settle(build: str, user: int | None) -> Iterator[Callable[..., Place]]:
     root = Path(tempfile.mkdtemp(prefix="scorpio-place-"))
     root.chmod(0o755)
 
-    def make(**variables: str) -> Place:
+    def make(wrapped: tuple[str, ...] = (), **variables: str) -> Place:
         own = {"SCORPIO_CACHE_DIR": str(root / "cache"), "TMPDIR": str(root / "temporary")}
         environ = clean_environment(root, {**own, **variables})
-        places.append(Place(root / str(len(places)), _command(build, root, user, environ), environ, user))
+        command = [*wrapped, *_command(build, root, user, environ)]
+        places.append(Place(root / str(len(places)), command, environ, user))
         return places[-1]
 
     (root / "temporary").mkdir()
@@ -214,6 +215,28 @@ def test_reading_and_the_temporary_directory_work_as_ever(settle: Callable[..., 
     commands = READING | ({} if backend == "landlock alone" else BUILDS)
     expected = {command: (said, False) for command, said in commands.items()}
     assert {command: place.bash(command) for command in commands} == expected
+
+
+@pytest.mark.parametrize(
+    "wrapped", [("setpriv", "--bounding-set=-sys_admin"), ("setpriv", "--bounding-set=-all"), ("unshare", "-U")]
+)
+def test_where_no_namespace_can_be_made_the_filter_does_it(
+    settle: Callable[..., Place], wrapped: tuple[str, ...]
+) -> None:
+    """As in a container: root without its capabilities, or a user whom nothing is mapped to."""
+    if wrapped[0] == "setpriv" and os.geteuid() != 0:
+        pytest.skip("only root has capabilities to lose")
+    place = settle(wrapped=wrapped)
+    said = place.plan_mode("enter")
+    if place.user is None or wrapped[0] != "setpriv":  # who is no root has a user namespace instead
+        assert "Enforced by the kernel: Landlock (ABI " in said
+        assert "in a read-only mount namespace does not work here: The sandbox could not be set up (" in said
+        assert "chmod, chown, setting times and extended attributes are refused in writable places too" in said
+    before = snapshot(place.tree)
+    for name in ("redirect", "chmod", "rename over", "hard link into the temporary directory", "a Unix socket"):
+        place.bash(WAYS[name])
+    assert snapshot(place.tree) == before
+    assert place.bash('echo new > "$TMPDIR/n"; cat "$TMPDIR/n" f') == ("new\nabc", False)
 
 
 @pytest.mark.builds("source")
