@@ -188,6 +188,10 @@ class Plans:
         with self._lock:
             self._held.pop(id(mode), None)
             self._modes = [each for each in self._modes if each is not mode]
+        self.discard(mode)
+
+    def discard(self, mode: Mode) -> None:
+        """What it leaves goes with `remove_leftovers`, but for a plan that is in there."""
         if mode.temporary and not _is_within(mode.plan_file or "", mode.temporary):
             self._leftovers.append(mode.temporary)
 
@@ -196,7 +200,7 @@ class Plans:
         import shutil
 
         leftovers, self._leftovers = self._leftovers, []
-        for path in leftovers:
+        for path in dict.fromkeys(leftovers):
             shutil.rmtree(path, ignore_errors=True)
 
     def close(self) -> None:

@@ -117,6 +117,14 @@ class LocalCore:
         self.wait(_turns())
         assert task.end is not None
 
+    def idle(self) -> bool:
+        """True when no call is in progress, cancelled ones included."""
+
+        async def others() -> int:
+            return len(asyncio.all_tasks()) - 1
+
+        return bool(self.wait(others()) == 0)
+
     def wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(EVENT_S_MAX)
 

@@ -463,6 +463,29 @@ def test_a_state_that_cannot_be_written_is_told_and_the_mode_does_not_begin(core
     assert core.bash("echo x > f; cat f") == "x"
 
 
+def test_a_cancelled_enter_is_as_if_it_had_never_been(core: LocalCore, cwd: Path, home: Path) -> None:
+    records = home / "plan-mode"
+    moments: list[Callable[[], object]] = [
+        bool,
+        (cwd / "deep").exists,
+        lambda: records.exists() and os.listdir(records),
+    ]
+    ended = 0
+    for moment in moments * 12:
+        entering = core.begin(LocalCall(core, "PlanMode", "stdio"), {"action": "enter", "plan_file": "deep/er/plan.md"})
+        while not (moment is bool or moment() or entering.done()):
+            pass
+        entering.cancel()
+        assert wait_until(core.idle)
+        active = core.plan("status").startswith("Plan mode: ACTIVE")
+        assert (records.exists() and bool(os.listdir(records)), (cwd / "deep").exists()) == (active, active)
+        ended += not active
+        core.plan("reset")
+    assert ended
+    core.close()
+    assert list((cwd.parent / "temporary").iterdir()) == []
+
+
 # -- restart, owners
 
 

@@ -61,20 +61,25 @@ async def enter(request: Request) -> str:
     mode = Mode(request.owner, project_of(request.cwd), time.time())
     mode.goal = goal
     plans = request.plans
-    if plans.settings.plan_mode_enforce == "strict":
-        await plans.backend()
-        await asyncio.to_thread(plans.temporary, mode)
-    if request.plan_file is not None:
-        await asyncio.to_thread(_declare, mode, request)
-    if (other := plans.of(request.owner, request.cwd)) is not None:  # another call was quicker
-        unmake(mode.made)
-        return await _entered_again(request, other)
-    plans.begin(mode)
+    begun = False
     try:
+        if plans.settings.plan_mode_enforce == "strict":
+            await plans.backend()
+            plans.temporary(mode)
+        if request.plan_file is not None:
+            await _whole(_declare, mode, request)
+        if (other := plans.of(request.owner, request.cwd)) is not None:  # another call was quicker
+            plans.discard(mode)
+            unmake(mode.made)
+            return await _entered_again(request, other)
+        plans.begin(mode)
+        begun = True
         await _keep(request, mode)
         running = await plan_text.still_running(request.call, mode)
-    except BaseException:  # a full disk, or the call was cancelled: nobody would know of it
-        plans.end(mode)
+    except BaseException:  # a full disk, or the call was cancelled: nobody would know of the mode
+        if begun:
+            plans.end(mode)
+        plans.discard(mode)
         unmake(mode.made)
         raise
     plans.changed(mode)
@@ -87,9 +92,10 @@ async def _entered_again(request: Request, mode: Mode) -> str:
     mode.goal = request.goal or mode.goal
     try:
         if request.plan_file is not None:
-            await asyncio.to_thread(_declare, mode, request)
+            await _whole(_declare, mode, request)
         await _keep(request, mode)
     except BaseException:
+        unmake([path for path in mode.made if path not in before[3]])
         mode.goal, mode.plan_file, mode.writable, mode.made = before
         raise
     request.plans.changed(mode)
@@ -108,11 +114,25 @@ def _declare(mode: Mode, request: Request) -> None:
 async def _keep(request: Request, mode: Mode) -> None:
     """Raises ToolFailure."""
     try:
-        await asyncio.to_thread(request.plans.keep, mode)
+        await _whole(request.plans.keep, mode)
     except OSError as error:
         why = (error.strerror or str(error)).rstrip(".")
         where = f"{error.filename}: " if error.filename else ""
         raise ToolFailure(f"Plan mode cannot be written down: {where}{why}. Mend that, then call again.") from None
+
+
+async def _whole(work: Callable[..., None], *arguments: object) -> None:
+    """In a thread, to its end: what is half done when the call is cancelled could not be undone."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    cancelled = False
+    while not running.done():
+        try:
+            await asyncio.wait((running,))
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError
+    running.result()
 
 
 # -- exit
