@@ -59,10 +59,11 @@ class Job:
         status_path: str,
         survive: bool,
         prefix: Sequence[str],
+        confinement: Sequence[str],
     ) -> None:
         """Raises SpawnFailure, and OSError when the file of a long command cannot be written."""
         argument = _argument(command)
-        if "\0" in f"{cwd}{log_path}{status_path}{''.join(prefix)}":
+        if "\0" in "".join((cwd, log_path, status_path, *prefix, *confinement)):
             raise SpawnFailure(f"A path contains a NUL byte: {[cwd, log_path, status_path, *prefix]}. Leave it out.")
         self.cwd = cwd
         self.log_path = log_path
@@ -72,8 +73,9 @@ class Job:
         if len(argument) >= LONG_COMMAND_BYTES:
             argument = self._through_file(argument)
         shell_name = self.shell if prefix else os.path.basename(self.shell)
-        places = (cwd, log_path, status_path, self.command_path, self.program, str(len(prefix) + 3))
-        fields = "\0".join((*places, *prefix, shell_name, "-c"))
+        places = (cwd, log_path, status_path, self.command_path, self.program)
+        counts = (str(len(confinement)), str(len(prefix) + 3))
+        fields = "\0".join((*places, *counts, *confinement, *prefix, shell_name, "-c"))
         body = b"%d\0%b\0%d\0%b\0%b\0%b" % (
             survive, BOUNDS, max(0, output_bytes_max), os.fsencode(fields), argument, _packed_environment(env)
         )  # fmt: skip
@@ -120,6 +122,8 @@ class Job:
             return f"There is no shell: {self.program} does not exist. Install bash, or put it in PATH."
         if what == "program" and number != errno.E2BIG:
             return f"{self.program} cannot be run: {reason}. Check its mode and its file system."
+        if what == "confinement":
+            return f"The sandbox could not be set up ({reason}), so the command was not run."
         if what == "supervisor":
             return "The supervisor of the command ended before the command started. Try again."
         if what == "job":

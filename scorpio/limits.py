@@ -435,3 +435,18 @@ GZIP_FETCH_BYTES_MAX_DEFAULT = 10 * 1024 * 1024
 
 GZIP_FETCH_MS_MAX_DEFAULT = 30_000
 """From the reference server: `GZIP_MAX_FETCH_TIME_MILLIS`."""
+
+# -- the sandbox and plan mode
+
+SANDBOX_PROBE_MS = 5000
+"""For the command that tries a sandbox; it takes some 5 ms."""
+
+PLAN_GOAL_CHARS_MAX = 2000
+"""Longest goal: a paragraph. What is longer belongs in the plan."""
+
+PLAN_FILE_BYTES_MAX = 1024 * 1024
+"""Largest plan that is taken; real ones have 2 to 20 KB."""
+
+PLAN_ADOPT_S = 5.0
+"""From its first look, how long a server takes over plan modes of servers that have ended: a client that restarts its
+server may start the new one before the old one is gone, which takes END_MS_MAX."""

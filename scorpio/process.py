@@ -286,12 +286,14 @@ async def spawn(
     status_path: str | None = None,
     survive: bool = False,
     prefix: Sequence[str] = (),
+    confinement: Sequence[str] = (),
 ) -> Command:
     """Start `bash -c command` in a new session, stdin /dev/null, stdout+stderr appended to `log_path` (0600).
 
     All paths are absolute. `output_bytes_max`: 0 for no bound. `status_path`: file the supervisor writes once the
     shell ended, readable when this server is gone (`read_status`). `survive`: do not kill the command when this
-    server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox.
+    server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox. `confinement`: what the
+    supervisor does to the process before that (scorpio/sandbox.py). The job is handed over before this first waits.
 
     Raises SpawnFailure.
     """
@@ -305,6 +307,7 @@ async def spawn(
             status_path=status_path or "",
             survive=survive,
             prefix=prefix,
+            confinement=confinement,
         )
     except OSError as error:
         raise SpawnFailure(explain(error.errno or 0)) from None

@@ -30,6 +30,10 @@ TRUE_WORDS = ("true", "1", "yes", "on")
 FALSE_WORDS = ("false", "0", "no", "off")
 
 
+ENFORCEMENTS = ("strict", "advisory", "off")
+"""Of plan mode, the strictest first."""
+
+
 def _boolean(value: str) -> bool:
     word = value.lower()
     if word in TRUE_WORDS:
@@ -72,6 +76,16 @@ def _terminal_use(value: str) -> str:
     return word
 
 
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        word = value.lower()
+        if word not in words:
+            raise ValueError(f"must be {', '.join(words[:-1])} or {words[-1]}")
+        return word
+
+    return read
+
+
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
@@ -108,6 +122,10 @@ def _only_to_off(old: str, new: str) -> bool:
     return new == "off"
 
 
+def _stricter(old: str, new: str) -> bool:
+    return ENFORCEMENTS.index(new) <= ENFORCEMENTS.index(old)
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -139,6 +157,10 @@ KEYS = (
     Key("GZIP_MAX_FETCH_SIZE", _positive, GZIP_FETCH_BYTES_MAX_DEFAULT, _lower),
     Key("GZIP_MAX_FETCH_TIME_MILLIS", _positive, GZIP_FETCH_MS_MAX_DEFAULT, _lower),
     Key("GZIP_ALLOWED_DOMAINS", _names, ()),
+    Key("PLAN_MODE_ENFORCE", _one_of(*ENFORCEMENTS), "strict", _stricter),
+    Key("PLAN_MODE_NETWORK", _boolean, False, _only_off),
+    Key("SANDBOX_BACKEND", _one_of("auto", "landlock", "bubblewrap", "allowlist"), "auto"),
+    Key("SANDBOX_NAMESPACES", _boolean, True),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -178,6 +200,14 @@ class Settings:
     gzip_max_fetch_time_millis: int
     gzip_allowed_domains: tuple[str, ...]
     """Hosts such a file may come from, with those below them; empty: any."""
+    plan_mode_enforce: str
+    """strict (the kernel refuses), advisory (only said), off."""
+    plan_mode_network: bool
+    """Internet sockets in plan mode."""
+    sandbox_backend: str
+    """The sandbox of commands: auto (the strongest that works), landlock, bubblewrap, allowlist."""
+    sandbox_namespaces: bool
+    """False: no mount and user namespaces of ours, where an administrator does not want them."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ REASONS = ("-", "output", "server", "lost")
 
 RUNNING, ASKED, KILLING = range(3)
 
-JOB_FIELDS = 12
+JOB_FIELDS = 13
 
 
 class Job:
@@ -49,8 +49,10 @@ class Job:
         self.end_grace_ms, self.term_grace_ms, self.settle_ms, self.stuck_ms = map(int, fields[1:5])
         self.output_bytes_max = int(fields[5])
         self.cwd, self.log, self.status, self.delete, self.program = fields[6:11]
-        end = JOB_FIELDS + int(fields[11])
-        self.argv = fields[JOB_FIELDS:end]
+        start = JOB_FIELDS + int(fields[11])
+        end = start + int(fields[12])
+        self.confinement = fields[JOB_FIELDS:start]
+        self.argv = fields[start:end]
         pairs = [entry.partition(b"=") for entry in fields[end:]]
         self.environment = {name: value for name, equals, value in pairs if name and equals}
         if not self.argv or end > len(fields):
@@ -313,8 +315,13 @@ def become_program(job: Job, shared: memoryview, tell: int) -> NoReturn:
         except OSError:
             pass  # no Linux, or a container that forbids it
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        what = b"confinement"
+        if job.confinement:
+            from scorpio.confine import confine
+
+            confine(job.confinement)
         what = b"cwd"
-        os.chdir(job.cwd)
+        os.chdir(job.cwd)  # after it: a directory of before leads out of a namespace
         what = b"program"
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)  # Python ignores SIGPIPE and SIGXFSZ

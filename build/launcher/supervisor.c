@@ -15,15 +15,15 @@
  *
  * Control socket: descriptor 0. First comes the job: its length as 8 decimal digits, then strings, each ended by NUL:
  *   survive (0|1), end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max (0: none), cwd, log file,
- *   status file (or empty), file to delete when the shell ended (or empty), program, number of arguments,
- *   argv[0], argv[1]…, NAME=value…
+ *   status file (or empty), file to delete when the shell ended (or empty), program, number of strings that confine
+ *   the command (0: nothing does), number of arguments, those strings (confine.h), argv[0], argv[1]…, NAME=value…
  * A supervisor may wait for its job for ever, as one that was started ahead does. Lines to the supervisor:
  *   terminate GRACE_MS     TERM to every descendant, KILL after the grace; again: the earlier deadline holds
  *   (end of file)          the server is gone: terminate end_grace_ms, unless `survive`
  *   SIGTERM to the guard   terminate term_grace_ms, for a later server that knows the pid only
  * Lines from the supervisor:
  *   started SHELL_PID PARENT_PID
- *   failed ERRNO WHAT      job, log, process, cwd or program; nothing runs
+ *   failed ERRNO WHAT      job, log, process, confinement, cwd or program; nothing runs
  *   output                 the log passed output_bytes_max; everything is being killed
  *   exited CODE SIGNAL REASON   the shell ended; -1 for none; REASON is - or output, server, lost
  *   gone                   no descendant is left; in the same write as `exited` when that is so by then
@@ -44,13 +44,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "confine.h"
 #include "descendants.h"
 
 _Static_assert(sizeof(long) == 8, "64-bit Linux only: elsewhere the calls have other structures");
 
 enum {
     JOB_BYTES_MAX = 2 * 1024 * 1024, /* what Linux takes of arguments and environment with a stack of 8 MiB */
-    JOB_FIELDS = 12,
+    JOB_FIELDS = 13,
     JOB_STRINGS_MAX = 64 * 1024,
     LOG_CHECK_MS_GROWING = 100,
     LOG_CHECK_MS_IDLE = 1000, /* idle must not cost more than one wake-up a second */
@@ -61,7 +62,8 @@ enum {
 
 static struct {
     long survive, end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max;
-    char *cwd, *log, *status, *delete, *program, **argv, **environment;
+    char *cwd, *log, *status, *delete, *program, **confinement, **argv, **environment;
+    long confinement_count;
 } job;
 
 /* Seen by both processes, so that either can finish what the other began. */
@@ -350,7 +352,9 @@ static void become_program(void) {
     file = CALL4(openat, AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
     if (file < 0) fail(file, "process");
     CALL3(dup3, file, 0, 0);
-    error = CALL1(chdir, job.cwd);
+    error = confine(job.confinement, job.confinement_count);
+    if (error < 0) fail(error, "confinement");
+    error = CALL1(chdir, job.cwd); /* after it: a directory of before leads out of a namespace */
     if (error < 0) fail(error, "cwd");
     for (long signal = 32; signal <= 33; signal++) CALL4(rt_sigaction, signal, plain, 0, 8); /* glibc ignores them */
     CALL4(rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
@@ -392,15 +396,15 @@ static int read_job(void) {
     static char text[JOB_BYTES_MAX + 1], *strings[JOB_STRINGS_MAX + 2];
     char head[9] = {0};
     if (!read_all(head, 8)) return 0;
-    long size = number(head), count = 0, arguments = 1;
+    long size = number(head), count = 0, arguments = 1, confining = 0;
     if (size > JOB_BYTES_MAX || !read_all(text, size)) return 0;
     for (char *at = text; at < text + size; at += length(at) + 1) {
         if (count == JOB_STRINGS_MAX) return 0;
         strings[count++] = at;
-        if (count == JOB_FIELDS) arguments = number(at);
-        if (count == JOB_FIELDS + arguments) strings[count++] = 0;
+        if (count == JOB_FIELDS) confining = number(strings[11]), arguments = number(at);
+        if (count == JOB_FIELDS + confining + arguments) strings[count++] = 0;
     }
-    if (arguments < 1 || count <= JOB_FIELDS + arguments) return 0;
+    if (arguments < 1 || count <= JOB_FIELDS + confining + arguments) return 0;
     job.survive = number(strings[0]);
     job.end_grace_ms = number(strings[1]);
     job.term_grace_ms = number(strings[2]);
@@ -412,7 +416,9 @@ static int read_job(void) {
     job.status = strings[8];
     job.delete = strings[9];
     job.program = strings[10];
-    job.argv = strings + JOB_FIELDS;
+    job.confinement = strings + JOB_FIELDS;
+    job.confinement_count = confining;
+    job.argv = job.confinement + confining;
     job.environment = job.argv + arguments + 1;
     return 1;
 }

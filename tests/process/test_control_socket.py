@@ -35,6 +35,7 @@ class Talk:
             status,
             "",
             "/bin/sh",
+            "0",
             "3",
             "sh",
             "-c",

@@ -26,6 +26,10 @@ FLOORS = {
     "scorpio.command_environment": 1,
     "scorpio.command_job": 1,
     "scorpio.login_shell": 1,
+    "scorpio.confine": 1,
+    "scorpio.readonly_commands": 1,
+    "scorpio.sandbox": 1,
+    "scorpio.seccomp": 1,
     "scorpio.toolset": 2,
     "scorpio.server": 3,
     "scorpio.transports": 4,
@@ -44,6 +48,7 @@ SEEN_BY = {
     "tools": (
         *("scorpio", "scorpio.tool", "scorpio.process", "scorpio.process_table", "scorpio.state"),
         *("scorpio.settings", "scorpio.limits", "scorpio.log", "scorpio.protocol"),
+        *("scorpio.sandbox", "scorpio.readonly_commands"),
     ),
 }
 """Narrower than the floor: all that these may import of us, beside themselves."""

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
         step_id: NotRequired[int]
         text: NotRequired[str]
 
+    class PlanModeArguments(TypedDict):
+        action: str
+        goal: NotRequired[str]
+        plan_file: NotRequired[str]
+
     class AskUserQuestionArguments(TypedDict):
         questions_json: str
 
@@ -168,6 +173,49 @@ def validate_task_manager(data, custom_formats={}, name_prefix=None):
             data__text = data['text']
             if not isinstance(data__text, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.text must be string', value=data__text, name='' + (name_prefix or 'data') + '.text', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_plan_mode(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('action', ABSENT)
+    if not (type(value) is str):
+        return False
+    value = arguments.get('goal', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    value = arguments.get('plan_file', ABSENT)
+    if value is not ABSENT and not (type(value) is str):
+        return False
+    return True
+
+
+def validate_plan_mode(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['action']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'action' in data_keys:
+            data_keys.remove('action')
+            data__action = data['action']
+            if not isinstance(data__action, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.action must be string', value=data__action, name='' + (name_prefix or 'data') + '.action', rule='type'))
+        if 'goal' in data_keys:
+            data_keys.remove('goal')
+            data__goal = data['goal']
+            if not isinstance(data__goal, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.goal must be string', value=data__goal, name='' + (name_prefix or 'data') + '.goal', rule='type'))
+        if 'plan_file' in data_keys:
+            data_keys.remove('plan_file')
+            data__planfile = data['plan_file']
+            if not isinstance(data__planfile, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.plan_file must be string', value=data__planfile, name='' + (name_prefix or 'data') + '.plan_file', rule='type'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
@@ -433,6 +481,18 @@ def load_list_bg_tasks() -> Any:
     return handle, None
 
 
+def load_plan() -> Any:
+    from tools.core.plan.handler import handle
+
+    return handle, None
+
+
+def load_plan_mode() -> Any:
+    from tools.core.plan_mode.handler import handle
+
+    return handle, None
+
+
 def load_read_bg_output() -> Any:
     from tools.core.read_bg_output.handler import handle
 
@@ -494,6 +554,16 @@ TOOLS = (
         "validate": validate_task_manager,
         "coercions": (('task_id', 'integer'), ('step_id', 'integer')),
         "optional": ('task_id', 'step_id', 'text'),
+    },
+    {
+        "name": 'PlanMode',
+        "slow": True,
+        "descriptor": b'{"name":"PlanMode","title":"Plan mode","inputSchema":{"type":"object","properties":{"action":{"type":"string","description":"Action: enter, exit, status, json, reset"},"goal":{"type":"string","description":"Goal/description, for enter"},"plan_file":{"type":"string","description":"Path to markdown plan file, for enter or exit; below the working, state or temporary directory"}},"required":["action"]},"annotations":{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false},"description":"Manage plan mode for complex tasks: look around first, write down a plan, and change nothing until it is agreed on.\\n\\n- enter: begin, with an optional goal and plan_file. While the mode is active, Bash, BackgroundBash and commands of skills read everything but can write only in the plan file\'s directory (only the plan file itself, where that directory is the project or holds more than plans) and in a private temporary directory, $TMPDIR. The operating system enforces it where it can; the answer says by what means. No network unless the user\'s configuration allows it. What runs already is not stopped: the answer names it.\\n- exit: end, with a plan. The plan file, named at enter or now, must not be empty; its text is in the answer. Show it to the user before you carry it out, unless they said otherwise.\\n- status, json: whether the mode is active, its goal, since when.\\n- reset: end without a plan.\\n\\nThe mode belongs to the project and stays active when the server is restarted. It restricts this server\'s tools only: other tools of the client can still change files, so do not use them for that in plan mode. Use it for work with several steps or risks; not for a small change that is clear already."}',
+        "load": load_plan_mode,
+        "accept": accept_plan_mode,
+        "validate": validate_plan_mode,
+        "coercions": (),
+        "optional": ('goal', 'plan_file'),
     },
     {
         "name": 'AskUserQuestion',
@@ -569,7 +639,14 @@ TOOLS = (
     },
 )
 PROMPTS = ()
-RESOURCES = ()
+RESOURCES = (
+    {
+        "name": 'scorpio://plan',
+        "slow": True,
+        "descriptor": b'{"uri":"scorpio://plan","name":"plan","title":"Plan","description":"Whether plan mode is active in this project, its goal, and the plan as it stands in its file. Subscribe to hear of every change.","mimeType":"text/markdown"}',
+        "load": load_plan,
+    },
+)
 TEMPLATES = (
     {
         "name": 'scorpio://background/{task_id}',

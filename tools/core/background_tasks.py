@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from scorpio.settings import Settings
     from tools.core.background_files import Adopted
     from tools.core.background_news import BackgroundNews
+    from tools.core.plans import Plans
 
 STDIO_OWNER = "stdio"
 """Owner of the calls of a server on stdio; it takes over what dead servers left. See scorpio/transports/stdio.py."""
@@ -61,8 +62,9 @@ class BackgroundTasks:
     Belongs to one event loop; `visible` and `find` to any thread.
     """
 
-    def __init__(self, home: Home, settings: Settings, news: BackgroundNews | None = None) -> None:
+    def __init__(self, home: Home, settings: Settings, plans: Plans, news: BackgroundNews | None = None) -> None:
         self.slots = CommandSlots()
+        self._plans = plans
         self.news = news
         """None where there is no client to tell."""
         self._settings = settings
@@ -147,12 +149,13 @@ class BackgroundTasks:
         command: str,
         *,
         cwd: str,
+        owner: str,
         log_path: str,
         status_path: str = "",
         survive: bool = False,
         variables: Mapping[str, str] | None = None,
     ) -> Command:
-        """`variables` are added to its environment. Raises ToolFailure."""
+        """As the owner's plan mode lets it. `variables` are added to its environment. Raises ToolFailure."""
         from scorpio import process
 
         environment = process.command_environment(os.environ)
@@ -160,8 +163,15 @@ class BackgroundTasks:
         if path:
             environment["PATH"] = path
         environment.update(variables or {})
+        confined = await self._plans.confine(owner, command, cwd=cwd, log_path=log_path)
+        free = None
+        if confined is None:  # nothing is waited for from here to the hand-over
+            free = self._plans.free.begin(owner, command)
+        else:
+            environment.update(confined.variables)
+        started = None
         try:
-            return await process.spawn(
+            started = await process.spawn(
                 command,
                 cwd=cwd,
                 env=environment,
@@ -169,9 +179,15 @@ class BackgroundTasks:
                 output_bytes_max=self._settings.bash_max_output_bytes,
                 status_path=status_path or None,
                 survive=survive,
+                prefix=confined.prefix if confined else (),
+                confinement=confined.confinement if confined else (),
             )
         except process.SpawnFailure as failure:
             raise ToolFailure(str(failure)) from None
+        finally:
+            if free:
+                free.settle(started)
+        return started
 
     async def start(self, command: str, *, cwd: str, owner: str) -> Task:
         """Start a task; returns when it has ended or run for TASK_START_WAIT_MS. Raises ToolFailure."""
@@ -217,6 +233,7 @@ class BackgroundTasks:
             running = await self.spawn(
                 command,
                 cwd=cwd,
+                owner=owner,
                 log_path=os.path.join(directory, LOG),
                 status_path=os.path.join(directory, STATUS),
                 survive=record.survive,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tools.core.background_task import Task
     from tools.core.background_tasks import BackgroundTasks
     from tools.core.delivery import Delivery
+    from tools.core.plans import Plans
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
@@ -37,13 +38,15 @@ class CoreState:
     def __init__(self, home: Home, settings: Settings) -> None:
         self._home = home
         self._settings = settings
+        self._link: StateLink | None = None
         self._opening = _thread.allocate_lock()
+        self._plans_opening = _thread.allocate_lock()
+        self._plans: Plans | None = None
         self._background_tasks: BackgroundTasks | None = None
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
         self._database: Database | None = None
         self._dialogs: Dialogs | None = None
-        self._link: StateLink | None = None
         self._ticker: Ticker | None = None
         self._delivery: Delivery | None = None
 
@@ -59,8 +62,18 @@ class CoreState:
                     from tools.core.background_news import BackgroundNews
 
                     news = BackgroundNews(self._link, self)
-                self._background_tasks = BackgroundTasks(self._home, self._settings, news)
+                self._background_tasks = BackgroundTasks(self._home, self._settings, self.plans, news)
             return self._background_tasks
+
+    @property
+    def plans(self) -> Plans:
+        """For every lane and thread."""
+        with self._plans_opening:
+            if self._plans is None:
+                from tools.core.plans import Plans
+
+                self._plans = Plans(self._home, self._settings, self._link)
+            return self._plans
 
     @property
     def image_decoders(self) -> Decoders:
@@ -126,7 +139,7 @@ class CoreState:
 
     def callbacks_held(self, owner: str) -> bool:
         """True while none of an owner's callbacks may fire: in plan mode."""
-        return False
+        return self.plans.active(owner, self.skills.project())
 
     def end_shown(self, task: Task) -> None:
         """An answer says how a background task ended: from then on that is how it did."""
@@ -199,6 +212,8 @@ class CoreState:
             self._ticker.close()
         if self._delivery is not None:
             self._delivery.close()
+        if self._plans is not None:
+            self._plans.close()
         if self._database is not None:
             self._database.close()
 

@@ -32,6 +32,7 @@ FOLDERS = {
     "ReadBgOutput": "read_bg_output",
     "ListBgTasks": "list_bg_tasks",
     "KillBgTask": "kill_bg_task",
+    "PlanMode": "plan_mode",
 }
 RUNTIME = re.compile(r"(?<= )\d+s(?=[,;:\]])")
 EVENT_S_MAX = 30.0
@@ -99,6 +100,9 @@ class LocalCore:
     def read(self, task_id: int, owner: str = "stdio") -> str:
         return self.text("ReadBgOutput", {"task_id": task_id}, owner)
 
+    def plan(self, action: str, owner: str = "stdio", **arguments: str) -> str:
+        return self.text("PlanMode", {"action": action, **arguments}, owner)
+
     def kill(self, task_id: int, owner: str = "stdio") -> str:
         return self.text("KillBgTask", {"task_id": task_id}, owner)
 
@@ -113,11 +117,21 @@ class LocalCore:
         self.wait(_turns())
         assert task.end is not None
 
+    def idle(self) -> bool:
+        """True when no call is in progress, cancelled ones included."""
+
+        async def others() -> int:
+            return len(asyncio.all_tasks()) - 1
+
+        return bool(self.wait(others()) == 0)
+
     def wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(EVENT_S_MAX)
 
     def close(self) -> None:
-        """As the server ends: calls are cancelled, commands ended, states closed."""
+        """As the server ends: calls are cancelled, commands ended, states closed. Once is enough."""
+        if self._loop.is_closed():
+            return
 
         async def cancel_all() -> None:
             others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

@@ -27,7 +27,8 @@ async def handle(arguments: BackgroundBashArguments, call: Call[CoreState]) -> T
     task = await call.state.background_tasks.start(command, cwd=cwd, owner=call.owner)
     shown = one_line(command, COMMAND_CHARS_SHOWN)
     if task.end is not None:
-        return await _ended(task, shown)
+        note = call.state.plans.note(call.owner, cwd, command, failed=task.end.code != 0)
+        return await _ended(task, shown, note)
     return text(
         f"Started background task {task.id} (pid {task.record.pid}): {shown}\n"
         f"Log: {task.log_path}\n"
@@ -36,15 +37,16 @@ async def handle(arguments: BackgroundBashArguments, call: Call[CoreState]) -> T
     )
 
 
-async def _ended(task: Task, shown: str) -> ToolResult:
+async def _ended(task: Task, shown: str, note: str) -> ToolResult:
     assert task.end is not None
     how = task.state_text("exit code: {code}")
     lines = [
         f"Background task {task.id} ended after {duration_text(task.runtime_s)}: {shown}",
         await _output(task),
         f"[{how}]",
+        note,
     ]
-    return text("\n".join(lines), is_error=task.end.code != 0)
+    return text("\n".join(filter(None, lines)), is_error=task.end.code != 0)
 
 
 async def _output(task: Task) -> str:

@@ -93,7 +93,7 @@ class Run:
         try:
             self._call.activity = f"running: {self._shown}"
             started_unix_s = time.time()
-            command = await self._tasks.spawn(self.text, cwd=cwd, log_path=log.path)
+            command = await self._tasks.spawn(self.text, cwd=cwd, owner=self._call.owner, log_path=log.path)
             try:
                 timed_out = await self._wait(command, log)
                 killed = await command.terminate(GRACE_TIMEOUT_MS) if timed_out else 0
@@ -112,7 +112,8 @@ class Run:
         if keep:
             self._tasks.clean_soon()
         notes, failed = self._notes(command, rendered, timed_out, killed)
-        lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note]
+        planning = self._call.state.plans.note(self._call.owner, cwd, self.text, failed=failed)
+        lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note, planning]
         return text("\n".join(line for line in lines if line), is_error=failed)
 
     async def _wait(self, command: Command, log: Log) -> bool:

@@ -59,7 +59,9 @@ async def _run(command: Command, cwd: str, call: Call[CoreState], end_s: float) 
         log = tasks.open_log()
         keep = False
         try:
-            running = await tasks.spawn(command.source, cwd=cwd, log_path=log.path, variables=command.variables)
+            running = await tasks.spawn(
+                command.source, cwd=cwd, owner=call.owner, log_path=log.path, variables=command.variables
+            )
             try:
                 in_time = await _ended(running, end_s)
             finally:
