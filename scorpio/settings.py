@@ -51,6 +51,34 @@ def _directories(value: str) -> tuple[str, ...]:
     return paths
 
 
+SEARCH_ENGINES = (
+    *("duckduckgo", "bing", "brave", "google", "mojeek", "startpage", "yahoo"),
+    *("mwmbl", "wikipedia", "stackexchange", "hackernews"),
+)
+"""What WEBSEARCH_ENGINES may name, and WEBSEARCH_ENDPOINT_<NAME>."""
+OWN_SEARCH_ENGINE = "searxng"
+"""Asked wherever SEARXNG_URL is set; WEBSEARCH_ENGINES may name it, to ask no other."""
+
+
+def _search_engines(value: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.lower() for name in _names(value)))
+    known = (*SEARCH_ENGINES, OWN_SEARCH_ENGINE)
+    if not names or not set(names) <= {*known}:
+        raise ValueError(f"must be some of {', '.join(known)}")
+    return names
+
+
+def _web_address(value: str) -> str:
+    """Nothing unsets what a lower level has set."""
+    scheme, separator, rest = value.partition("://")
+    host = rest.partition("/")[0].partition("?")[0].rpartition("@")[2]
+    if value and not (
+        scheme.lower() in ("http", "https") and separator and host and value.isprintable() and " " not in value
+    ):
+        raise ValueError("must be an http:// or https:// address")
+    return value
+
+
 def _level(value: str) -> str:
     from scorpio.protocol.meta import LOG_LEVELS
 
@@ -95,6 +123,10 @@ def _only_to_off(old: str, new: str) -> bool:
     return new == "off"
 
 
+def _subset(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    return set(new) <= set(old)
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -112,6 +144,9 @@ KEYS = (
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
+    Key("WEBSEARCH_ENGINES", _search_engines, SEARCH_ENGINES, _subset),
+    Key("SEARXNG_URL", _web_address, ""),
+    *(Key(f"WEBSEARCH_ENDPOINT_{name.upper()}", _web_address, "") for name in SEARCH_ENGINES),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -132,12 +167,19 @@ class Settings:
     skill_exec: bool
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
+    websearch_engines: tuple[str, ...]
+    searxng_url: str
+    """Address of the user's own SearXNG; "" for none."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:
             object.__setattr__(self, key.attribute, values.get(key.name, key.default))
         object.__setattr__(self, "hidden_tools", hidden_tools)
         object.__setattr__(self, "warnings", warnings)
+
+    def search_endpoint(self, engine: str) -> str:
+        """The address that stands for this engine's own; "" for none."""
+        return str(getattr(self, f"websearch_endpoint_{engine}", ""))
 
     hidden_tools: frozenset[str]
     """Tools switched off by `TOOL_<NAME>=false`, as NAME in upper case without underscores."""
@@ -180,12 +222,19 @@ class _Reading:
                 return
             read = key.read(value)
         except ValueError as fault:
-            self.warnings.append(f"{where}: {name[:80]} {fault}, not {value[:80]!r}; the line is ignored.")
+            self.warnings.append(f"{where}: {name[:80]} {fault}, not {_shown(value)!r}; the line is ignored.")
             return
         if not trusted and not (key.tightens and key.tightens(self.values.get(name, key.default), read)):
             self.warnings.append(f"{where}: {name} may not be loosened by a project's file; the line is ignored.")
             return
         self.values[name] = read
+
+
+def _shown(value: str) -> str:
+    """A value for a warning, without the name and password that an address may carry."""
+    before, at, after = value.rpartition("@")
+    scheme, separator, _ = before.partition("://")
+    return (f"{scheme}{separator}…@{after}" if separator else f"…@{after}")[:80] if at else value[:80]
 
 
 def _content(path: str) -> bytes:

@@ -11,17 +11,19 @@ from tools.core.skills import Skills
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from scorpio.settings import Settings
     from scorpio.state.database import Database
     from scorpio.state.home import Home
-    from scorpio.tool import StateLink
+    from scorpio.tool import Finding, StateLink
     from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.background_tasks import BackgroundTasks
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
+    from tools.core.web_search.searches import Searches
 
 
 class CoreState:
@@ -36,6 +38,7 @@ class CoreState:
         self._image_decoders: Decoders | None = None
         self._database: Database | None = None
         self._dialogs: Dialogs | None = None
+        self._searches: Searches | None = None
 
     @property
     def background_tasks(self) -> BackgroundTasks:
@@ -76,6 +79,25 @@ class CoreState:
         return self._dialogs
 
     @property
+    def searches(self) -> Searches:
+        """For the slow lane."""
+        if self._searches is None:
+            from tools.core.web_search.searches import Searches
+
+            self._searches = Searches(self._settings)
+        return self._searches
+
+    def examinations(self) -> dict[str, Callable[[], Coroutine[Any, Any, list[Finding]]]]:
+        """What `scorpio doctor` may try live, by the name of its option; each is run in the slow lane."""
+
+        async def search() -> list[Finding]:
+            from tools.core.web_search.examination import examine
+
+            return await examine(self.searches)
+
+        return {"search": search}
+
+    @property
     def task_store(self) -> TaskStore:
         from tools.core.task_store import TaskStore
 
@@ -103,6 +125,8 @@ class CoreState:
         self.skills.close()
         if self._dialogs is not None:
             self._dialogs.close()
+        if self._searches is not None:
+            self._searches.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
         if self._database is not None:

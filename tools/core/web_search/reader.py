@@ -1,0 +1,113 @@
+"""The process that reads pages: started with a search, asked one page at a time, ended with it.
+
+A page that is not read within its time, or ends the process, costs its engine the result and nobody else theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from scorpio.limits import SEARCH_HITS_MAX, SEARCH_READ_MS_MAX, SEARCH_URL_CHARS_MAX
+from tools.core.web_search.engine import ERROR, Refused
+from tools.core.worker_process import command, environment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from typing import Any, Self
+
+    from tools.core.web_search.fetching import Answer
+
+WORKER = "tools.core.web_search.worker"
+START_S_MAX = 5.0
+"""For the process to start and read its first page; it takes 0.1 s, and seconds where the machine is busy."""
+
+_LINE_BYTES_MAX = SEARCH_HITS_MAX * 8 * SEARCH_URL_CHARS_MAX
+"""Of one answer: a hit is two addresses and two texts, and JSON may write a character in twelve bytes."""
+
+
+class Reader:
+    """`async with`: at the end, however it comes, the process is gone."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._fresh = True
+        """The process has not answered yet."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._end()
+
+    async def warm(self) -> None:
+        """Start the process now, while the engines are waited for."""
+        async with self._turn:
+            await self._started()
+
+    async def read(self, engine: str, answer: Answer) -> dict[str, Any]:
+        """What reading.read gives. Raises Refused."""
+        async with self._turn:
+            process = await self._started()
+            limit_s = START_S_MAX if self._fresh else SEARCH_READ_MS_MAX / 1000
+            try:
+                async with asyncio.timeout(limit_s):
+                    line = await _asked(process, engine, answer)
+            except TimeoutError:
+                await self._end()
+                raise Refused(ERROR, f"its page takes more than {SEARCH_READ_MS_MAX} ms to read") from None
+            except (OSError, ValueError):  # the process died; an answer longer than it may be
+                line = b""
+            except asyncio.CancelledError:
+                await self._end()
+                raise
+            if not line.endswith(b"\n"):
+                await self._end()
+                raise Refused(ERROR, "its page ended the process that reads it")
+            self._fresh = False
+            verdict: dict[str, Any] = json.loads(line)
+            return verdict
+
+    async def _started(self) -> Process:
+        """Raises Refused."""
+        if self._process is None:
+            self._fresh = True
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *command(WORKER),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    env=environment(),
+                    limit=_LINE_BYTES_MAX,
+                )
+            except OSError as error:
+                raise Refused(ERROR, f"no process could be started to read its page ({error.strerror})") from None
+        return self._process
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            if process.returncode is None:
+                try:
+                    process.kill()
+                except ProcessLookupError:
+                    pass
+            await process.wait()
+
+
+async def _asked(process: Process, engine: str, answer: Answer) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    head = {
+        "engine": engine,
+        "status": answer.status,
+        "charset": answer.charset,
+        "rest_s": answer.rest_s,
+        "bytes": len(answer.body),
+    }
+    process.stdin.write(json.dumps(head).encode() + b"\n" + answer.body)
+    await process.stdin.drain()
+    return await process.stdout.readline()
