@@ -1,6 +1,6 @@
 """Requests to engines: as a browser, or under our own name; redirects, bytes and cookies bounded.
 
-An answer is taken from the engine's own site only. Keeps nothing between two requests but open connections.
+An answer is taken from the engine's own site only. Keeps nothing between two requests, neither cookie nor connection.
 """
 
 from __future__ import annotations
@@ -27,6 +27,24 @@ OWN_NAME = f"scorpio/{__version__} (local MCP server; searches for one person; n
 
 REDIRECTS = (301, 302, 303, 307, 308)
 KEEPING_METHOD = (307, 308)
+CHARSETS = (
+    *(
+        "utf-8",
+        "utf8",
+        "utf-16",
+        "ascii",
+        "us-ascii",
+        "iso-8859",
+        "latin",
+        "windows-",
+        "cp",
+        "koi8",
+        "macintosh",
+        "tis",
+    ),
+    *("gb", "hz", "big5", "euc-", "shift", "sjis", "iso-2022"),
+)
+"""How names of charsets begin that pages have. Python's other codecs decode no text, or take very long for it."""
 
 
 class Answer:
@@ -93,6 +111,7 @@ def _client(plain: bool) -> wreq.Client:
 
     options: dict[str, Any] = {
         "redirect": wreq.redirect.Policy.none(),
+        "pool_max_idle_per_host": 0,  # minutes later the engine has closed it, and nothing says whose search was before
         "dns_options": wreq.DnsOptions(system_dns=True),  # its own knows no nsswitch.conf, so no VPN's names
     }
     certificates = os.environ.get("SSL_CERT_FILE", "")
@@ -129,7 +148,7 @@ def _charset(content_type: str) -> str:
 
     name = content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
     try:
-        return codecs.lookup(name).name if name.isascii() and name else "utf-8"
+        return codecs.lookup(name).name if name.startswith(CHARSETS) and name.isascii() else "utf-8"
     except LookupError:
         return "utf-8"
 

@@ -34,6 +34,8 @@ WRAPPERS_MAX = 3
 _ADVERT_PATHS = (("duckduckgo.com", "/y.js"), ("bing.com", "/aclick"), ("bing.com", "/aclk"), ("google.", "/aclk"))
 _ADVERT_HOSTS = ("googleadservices.com", "doubleclick.net", "ad.doubleclick.net", "adclick.g.doubleclick.net")
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
+_DEVIATIONS = "ßς\u200c\u200d"
+"""What Python's IDNA (of 2003) makes of these is another name than a browser's; `\u200c` and `\u200d` are refused."""
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
 
@@ -73,18 +75,20 @@ def same_site(one: str, other: str) -> bool:
 
 
 def _host(parts: SplitResult) -> str:
-    host = (parts.hostname or "").rstrip(".")
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return host
+    """In ASCII, where look-alikes show, unless that would name another host. Raises ValueError for what is no name."""
+    host = parts.hostname or ""
+    if not host.isascii() and not any(letter in host for letter in _DEVIATIONS):
+        host = host.encode("idna").decode("ascii").lower()
+    host = host.removesuffix(".")
+    whole = "" not in host.split(".")
+    if not whole or not all(c.isalnum() or c in "-._:" or unicodedata.category(c)[0] == "M" for c in host):
+        raise ValueError("a host that is no name of letters, digits and hyphens")
+    return host
 
 
 def _shown(parts: SplitResult) -> str:
     host = _host(parts)
-    if parts.scheme not in ("http", "https") or not host or parts.username is not None or _is_advert(parts):
+    if parts.scheme not in ("http", "https") or parts.username is not None or _is_advert(parts):
         return ""
     port = f":{parts.port}" if parts.port is not None else ""
     address = f"[{host}]" if ":" in host else host

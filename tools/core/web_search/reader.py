@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 WORKER = "tools.core.web_search.worker"
 START_S_MAX = 5.0
-"""For the process to start and read its first page; it takes 0.1 s, and seconds where the machine is busy."""
+"""For the process to start; it takes 0.1 s, and seconds where the machine is busy."""
+
+_NO_PROCESS = "no process could be started to read its page"
 
 _LINE_BYTES_MAX = SEARCH_HITS_MAX * 8 * SEARCH_URL_CHARS_MAX
 """Of one answer: a hit is two addresses and two texts, and JSON may write a character in twelve bytes."""
@@ -33,8 +35,6 @@ class Reader:
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
-        self._fresh = True
-        """The process has not answered yet."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,9 +51,8 @@ class Reader:
         """What reading.read gives. Raises Refused."""
         async with self._turn:
             process = await self._started()
-            limit_s = START_S_MAX if self._fresh else SEARCH_READ_MS_MAX / 1000
             try:
-                async with asyncio.timeout(limit_s):
+                async with asyncio.timeout(SEARCH_READ_MS_MAX / 1000):
                     line = await _asked(process, engine, answer)
             except TimeoutError:
                 await self._end()
@@ -66,14 +65,12 @@ class Reader:
             if not line.endswith(b"\n"):
                 await self._end()
                 raise Refused(ERROR, "its page ended the process that reads it")
-            self._fresh = False
             verdict: dict[str, Any] = json.loads(line)
             return verdict
 
     async def _started(self) -> Process:
-        """Raises Refused."""
+        """A process that is ready for a page. Raises Refused."""
         if self._process is None:
-            self._fresh = True
             try:
                 self._process = await asyncio.create_subprocess_exec(
                     *command(WORKER),
@@ -83,8 +80,15 @@ class Reader:
                     env=environment(),
                     limit=_LINE_BYTES_MAX,
                 )
-            except OSError as error:
-                raise Refused(ERROR, f"no process could be started to read its page ({error.strerror})") from None
+                assert self._process.stdout is not None
+                async with asyncio.timeout(START_S_MAX):
+                    ready = await self._process.stdout.readline()
+            except (OSError, TimeoutError) as fault:
+                await self._end()
+                raise Refused(ERROR, f"{_NO_PROCESS} ({fault.strerror or 'it takes too long'})") from None
+            if not ready:
+                await self._end()
+                raise Refused(ERROR, f"{_NO_PROCESS} (it ended at once)")
         return self._process
 
     async def _end(self) -> None:

@@ -1,6 +1,6 @@
 """One server's searches: all chosen engines asked at once, each within its own time, and what became of each.
 
-No engine's failure is another's. Keeps open connections, and which engine asked to be left alone.
+No engine's failure is another's. Keeps nothing of a search but which engine asked to be left alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reading process: pages on standard input, a line of JSON for each on standard output.
+"""The reading process: pages on standard input, a line of JSON for each on standard output, and one when it is ready.
 
 A page is a line of JSON that says whose it is and how many bytes follow. Ends with its input.
 """
@@ -31,6 +31,8 @@ def serve(pages: IO[bytes], out: IO[bytes]) -> None:
     from tools.core.web_search.engines import ENGINES
     from tools.core.web_search.reading import read
 
+    out.write(b"{}\n")
+    out.flush()
     while line := pages.readline():
         head = json.loads(line)
         text = pages.read(head["bytes"]).decode(head["charset"], "replace")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tools.core.web_search.query import Query
 
-SNIPPETS = ".generic-snippet .content, .snippet-description, .snippet-content, .description"
+SNIPPETS = ".generic-snippet .content, .video-snippet .content, .snippet-description, .snippet-content, .description"
 
 
 def _request(query: Query) -> Request:
