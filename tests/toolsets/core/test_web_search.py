@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import select
 import shutil
 import ssl
 import subprocess
@@ -415,20 +416,21 @@ def test_a_search_leaves_no_process_however_it_ends(search: Callable[..., Wire],
 def test_a_killed_server_takes_its_reading_process_along(
     start: Callable[..., ServerProcess], environ: dict[str, str], web: SearchWeb
 ) -> None:
-    begun = threading.Event()
-
-    def hold(asked: Asked) -> None:
-        begun.set()
-        asked.wait_until_closed()
-        web.gone.set()
-
-    web.all_answer(hold)
+    web.all_answer(web.hold)
+    web.roles["bing"] = answer_with_results  # what was read shows that the process is there
     environ.update(web.environment())
     server = start("core", environ=environ)
     server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": _modern_call()})
-    assert begun.wait(EVENT_S_MAX)
+    told = [json.loads(line)["params"]["progress"] for line in server.lines(2)]
+    (reader,) = _readers(server.pid)
+    watched = os.pidfd_open(reader)
+    ended = select.poll()
+    ended.register(watched, select.POLLIN)
     server.process.kill()
+    assert ended.poll(EVENT_S_MAX * 1000)
+    os.close(watched)
     assert web.gone.wait(EVENT_S_MAX)
+    assert told == [0, 1]
 
 
 def _modern_call() -> dict[str, Any]:
@@ -436,6 +438,7 @@ def _modern_call() -> dict[str, Any]:
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "p",
     }
     return {"name": "WebSearch", "arguments": QUERY, "_meta": meta}
 

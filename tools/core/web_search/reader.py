@@ -25,8 +25,8 @@ START_S_MAX = 5.0
 
 _NO_PROCESS = "no process could be started to read its page"
 
-_LINE_BYTES_MAX = SEARCH_HITS_MAX * 8 * SEARCH_URL_CHARS_MAX
-"""Of one answer: a hit is two addresses and two texts, and JSON may write a character in twelve bytes."""
+_LINE_BYTES_MAX = SEARCH_HITS_MAX * 12 * SEARCH_URL_CHARS_MAX
+"""Of one answer: a hit is two addresses and two short texts, in UTF-8."""
 
 
 class Reader:

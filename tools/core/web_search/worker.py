@@ -37,7 +37,7 @@ def serve(pages: IO[bytes], out: IO[bytes]) -> None:
         head = json.loads(line)
         text = pages.read(head["bytes"]).decode(head["charset"], "replace")
         answer = read(ENGINES[head["engine"]], Page(head["status"], text, head["rest_s"]))
-        out.write(json.dumps(answer).encode() + b"\n")
+        out.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         out.flush()
 
 

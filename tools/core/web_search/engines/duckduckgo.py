@@ -23,7 +23,11 @@ ANYWHERE = "wt-wt"
 def _request(query: Query) -> Request:
     return Request(
         form=[("q", query.text[:QUERY_CHARS_MAX]), ("b", ""), ("kl", ANYWHERE)],
-        headers={"referer": "https://html.duckduckgo.com/"},
+        headers={
+            "origin": "https://html.duckduckgo.com",
+            "referer": "https://html.duckduckgo.com/",
+            "sec-fetch-site": "same-origin",
+        },
     )
 
 
