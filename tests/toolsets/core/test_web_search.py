@@ -45,6 +45,14 @@ QUERY = {"query": "sockets"}
 PAGE_ENGINES = SEARCH_ENGINES[:7]
 
 
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked in this process goes straight to loopback."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
 @pytest.fixture
 def web() -> Iterator[SearchWeb]:
     web = SearchWeb()
