@@ -450,3 +450,50 @@ PLAN_FILE_BYTES_MAX = 1024 * 1024
 PLAN_ADOPT_S = 5.0
 """From its first look, how long a server takes over plan modes of servers that have ended: a client that restarts its
 server may start the new one before the old one is gone, which takes END_MS_MAX."""
+
+# -- web search
+
+SEARCH_ENGINE_MS_MAX = 6000
+"""For one engine's answer, redirects included; a slow engine takes 1 to 3 s, one that refuses may hang for ever."""
+
+SEARCH_MS_MAX = 10_000
+"""For a whole search: the slowest engine's time, and room for reading its page on a busy machine."""
+
+SEARCH_READ_MS_MAX = 1000
+"""For reading one page in its process; real ones take 0.5 to 8 ms, a page made to be slow takes minutes."""
+
+SEARCH_BODY_BYTES_MAX = 2 * 1024 * 1024
+"""Read of one answer, unpacked; the largest result page on record has 550 KB. The rest of a longer one is left."""
+
+SEARCH_READER_BYTES_MAX = 512 * 1024 * 1024
+"""Address space of the process that reads the pages; a page of 2 MiB takes up to 160 MB as a tree."""
+
+SEARCH_READER_S_MAX = 10
+"""Processor time of that process: as long as a search lasts."""
+
+SEARCH_REDIRECTS_MAX = 5
+"""Redirects of one engine's request; the longest known way, a cookie that is set by one, takes 3."""
+
+SEARCHES_RUNNING_MAX = 4
+"""Searches at the same time, each of eleven requests; further ones queue."""
+
+SEARCH_QUERY_BYTES_MAX = 1024
+"""Longest query as UTF-8. Engines cut or refuse above 128 to 2048 characters."""
+
+SEARCH_RESULTS_MAX = 15
+"""Results in one answer: about 1,500 tokens."""
+
+SEARCH_HITS_MAX = 30
+"""Taken of one engine; pages have 7 to 20."""
+
+SEARCH_TITLE_CHARS_MAX = 200
+"""Of a result's title; engines themselves cut at about 70."""
+
+SEARCH_SNIPPET_CHARS_MAX = 400
+"""Of a result's text; engines themselves cut at 150 to 320."""
+
+SEARCH_URL_CHARS_MAX = 2048
+"""A result with a longer address is left out; it is a tracking link, or made to fill the answer."""
+
+SEARCH_REST_S_MAX = 600
+"""How long an engine that asked for rest (Retry-After, backoff) is left alone at most; then it is asked again."""

@@ -60,6 +60,34 @@ def _directories(value: str) -> tuple[str, ...]:
     return paths
 
 
+SEARCH_ENGINES = (
+    *("duckduckgo", "bing", "brave", "google", "mojeek", "startpage", "yahoo"),
+    *("mwmbl", "wikipedia", "stackexchange", "hackernews"),
+)
+"""What WEBSEARCH_ENGINES may name, and WEBSEARCH_ENDPOINT_<NAME>."""
+OWN_SEARCH_ENGINE = "searxng"
+"""Asked wherever SEARXNG_URL is set; WEBSEARCH_ENGINES may name it, to ask no other."""
+
+
+def _search_engines(value: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.lower() for name in _names(value)))
+    known = (*SEARCH_ENGINES, OWN_SEARCH_ENGINE)
+    if not names or not set(names) <= {*known}:
+        raise ValueError(f"must be some of {', '.join(known)}")
+    return names
+
+
+def _web_address(value: str) -> str:
+    """Nothing unsets what a lower level has set."""
+    scheme, separator, rest = value.partition("://")
+    host = rest.partition("/")[0].partition("?")[0].rpartition("@")[2]
+    if value and not (
+        scheme.lower() in ("http", "https") and separator and host and value.isprintable() and " " not in value
+    ):
+        raise ValueError("must be an http:// or https:// address")
+    return value
+
+
 def _level(value: str) -> str:
     from scorpio.protocol.meta import LOG_LEVELS
 
@@ -126,6 +154,10 @@ def _stricter(old: str, new: str) -> bool:
     return ENFORCEMENTS.index(new) <= ENFORCEMENTS.index(old)
 
 
+def _subset(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    return set(new) <= set(old)
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -161,6 +193,9 @@ KEYS = (
     Key("PLAN_MODE_NETWORK", _boolean, False, _only_off),
     Key("SANDBOX_BACKEND", _one_of("auto", "landlock", "bubblewrap", "allowlist"), "auto"),
     Key("SANDBOX_NAMESPACES", _boolean, True),
+    Key("WEBSEARCH_ENGINES", _search_engines, SEARCH_ENGINES, _subset),
+    Key("SEARXNG_URL", _web_address, ""),
+    *(Key(f"WEBSEARCH_ENDPOINT_{name.upper()}", _web_address, "") for name in SEARCH_ENGINES),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -208,6 +243,9 @@ class Settings:
     """The sandbox of commands: auto (the strongest that works), landlock, bubblewrap, allowlist."""
     sandbox_namespaces: bool
     """False: no mount and user namespaces of ours, where an administrator does not want them."""
+    websearch_engines: tuple[str, ...]
+    searxng_url: str
+    """Address of the user's own SearXNG; "" for none."""
 
     def __init__(
         self,
@@ -221,6 +259,10 @@ class Settings:
         object.__setattr__(self, "hidden_tools", hidden_tools)
         object.__setattr__(self, "warnings", warnings)
         object.__setattr__(self, "sources", sources or {})
+
+    def search_endpoint(self, engine: str) -> str:
+        """The address that stands for this engine's own; "" for none."""
+        return str(getattr(self, f"websearch_endpoint_{engine}", ""))
 
     hidden_tools: frozenset[str]
     """Tools switched off by `TOOL_<NAME>=false`, as NAME in upper case without underscores."""
@@ -262,7 +304,7 @@ class _Reading:
                 return
             read = key.read(value)
         except ValueError as fault:
-            self.warnings.append(f"{where}: {name[:80]} {fault}, not {value[:80]!r}; the line is ignored.")
+            self.warnings.append(f"{where}: {name[:80]} {fault}, not {_shown(value)!r}; the line is ignored.")
             return
         if not trusted and not (key.tightens and key.tightens(self.values.get(name, key.default), read)):
             self.warnings.append(f"{where}: {name} may not be loosened by a project's file; the line is ignored.")
@@ -295,6 +337,13 @@ def read_keys(path: str, names: Collection[str]) -> tuple[dict[str, Any], tuple[
         if value is not None and name in names:
             reading.set(name, value, where)
     return reading.values, tuple(reading.warnings)
+
+
+def _shown(value: str) -> str:
+    """A value for a warning, without the name and password that an address may carry."""
+    before, at, after = value.rpartition("@")
+    scheme, separator, _ = before.partition("://")
+    return (f"{scheme}{separator}…@{after}" if separator else f"…@{after}")[:80] if at else value[:80]
 
 
 def content(path: str) -> bytes:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # typing costs 5 ms of a cold start
     State = TypeVar("State")
     Block = dict[str, Any]
 
+    Finding = tuple[str, bool, str]
+    """What an examination found of one thing: its name, whether it works, and a sentence with what to do if not."""
+
     class _Stateful(Generic[State]): ...
 else:
     State = None

@@ -1,7 +1,8 @@
 """Every tools/*/*/cases.json against a real server of its toolset, over every transport.
 
 A case: title, arguments, result; `client` says what the client declared and answers (see `CASE_KEYS`); `before` lists
-the calls, as [tool, arguments], that the same client made first.
+the calls, as [tool, arguments], that the same client made first. `web` is what a web server on loopback serves, path ->
+text; `settings` are environment variables of the server, `{web}` in them stands for that web server's address.
 A result: `text` or `text_matches` (a regular expression, searched) or `content`, `is_error`, `structured`; or `error`,
 the JSON-RPC error. Placeholders as in tests/expect.py.
 """
@@ -10,6 +11,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +24,11 @@ from tests.links import ROOT
 from tests.wire import MODERN, ErrorAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.wire import Wire
 
-CASE_KEYS = {"title", "arguments", "result", "client", "transports", "before"}
+CASE_KEYS = {"title", "arguments", "result", "client", "transports", "before", "web", "settings"}
 RESULT_KEYS = {"text", "text_matches", "content", "structured", "is_error", "error"}
 CLIENT_KEYS = {"capabilities", "answers"}
 ALWAYS_FAILS = {"failing_job", "protocol_error_job", "test_error_handling", "xmpp_send"}
@@ -47,10 +51,44 @@ def _cases() -> list[Any]:
 @pytest.mark.revisions(MODERN)
 @pytest.mark.parametrize(("folder", "case"), _cases())
 def test_case_gives_the_result_it_shows(
-    connect: Callable[..., Wire], folder: Path, case: dict[str, Any], transport: str
+    connect: Callable[..., Wire], environ: dict[str, str], folder: Path, case: dict[str, Any], transport: str
 ) -> None:
     if transport not in case.get("transports", (transport,)):
         pytest.skip(f"not over {transport}")
+    with _served(case.get("web", {})) as address:
+        environ.update({name: value.replace("{web}", address) for name, value in case.get("settings", {}).items()})
+        _check(connect, folder, case)
+
+
+@contextmanager
+def _served(texts: dict[str, str]) -> Iterator[str]:
+    """The address of a web server that answers each path, whatever its query, with its text."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = texts.get(self.path.partition("?")[0], "").encode()
+            self.send_response(200 if data else 404)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    if not texts:
+        yield ""
+        return
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _check(connect: Callable[..., Wire], folder: Path, case: dict[str, Any]) -> None:
     client = case.get("client", {})
     wire = connect(folder.parent.name, handshake=False, capabilities=client.get("capabilities"))
     for method, answer in client.get("answers", {}).items():

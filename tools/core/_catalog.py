@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     class ReadImageArguments(TypedDict):
         file_path: str
 
+    class WebSearchArguments(TypedDict):
+        query: str
+
     class TaskManagerArguments(TypedDict):
         action: str
         query: str
@@ -114,6 +117,33 @@ def validate_read_image(data, custom_formats={}, name_prefix=None):
             data__filepath = data['file_path']
             if not isinstance(data__filepath, str):
                 errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.file_path must be string', value=data__filepath, name='' + (name_prefix or 'data') + '.file_path', rule='type'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
+
+
+def accept_web_search(arguments: dict[str, Any]) -> bool:
+    value = arguments.get('query', ABSENT)
+    if not (type(value) is str):
+        return False
+    return True
+
+
+def validate_web_search(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data__missing_keys = set(['query']) - data.keys()
+        if data__missing_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must contain ' + (str(sorted(data__missing_keys)) + ' properties'), value=data, name='' + (name_prefix or 'data') + '', rule='required'))
+        data_keys = set(data.keys())
+        if 'query' in data_keys:
+            data_keys.remove('query')
+            data__query = data['query']
+            if not isinstance(data__query, str):
+                errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + '.query must be string', value=data__query, name='' + (name_prefix or 'data') + '.query', rule='type'))
     if errors:
         raise JsonSchemaValuesException(errors)
     return data
@@ -517,6 +547,12 @@ def load_task_manager() -> Any:
     return handle, None
 
 
+def load_web_search() -> Any:
+    from tools.core.web_search.handler import handle
+
+    return handle, None
+
+
 def load_state() -> Any:
     from tools.core.state import open_state
 
@@ -542,6 +578,16 @@ TOOLS = (
         "load": load_read_image,
         "accept": accept_read_image,
         "validate": validate_read_image,
+        "coercions": (),
+        "optional": (),
+    },
+    {
+        "name": 'WebSearch',
+        "slow": True,
+        "descriptor": b'{"name":"WebSearch","title":"Web search","inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"The search query"}},"required":["query"]},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true},"description":"Search the web using 11 engines concurrently (DuckDuckGo, Bing, Brave, Google, Mojeek, Startpage, Yahoo, Mwmbl, Wikipedia, Stack Exchange, Hacker News) and merge what they find: up to 15 results, each with title, URL, a piece of the page\'s text and the engines that found it. What several independent indexes rank high comes first; adverts are left out.\\n\\nUse it for what is newer than your knowledge, for error messages, versions, documentation, names. Write a few plain words, in any language; operators such as site: and quotes go to the engines as written. At most 1024 bytes. It finds pages and does not read them: ReadDocs does.\\n\\nThe last line says how each engine ended: ok(number of hits), empty, blocked (asked for a captcha or refused), timeout or error. Engines fail one by one and that is normal; only when none answered is the call an error. Needs the internet, no keys. It takes 1 to 10 seconds."}',
+        "load": load_web_search,
+        "accept": accept_web_search,
+        "validate": validate_web_search,
         "coercions": (),
         "optional": (),
     },

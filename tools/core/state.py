@@ -12,12 +12,13 @@ from tools.core.skills import Skills
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from scorpio.settings import Settings
     from scorpio.state.database import Database
     from scorpio.state.home import Home
-    from scorpio.tool import Block, StateLink
+    from scorpio.tool import Block, Finding, StateLink
     from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.background_task import Task
     from tools.core.background_tasks import BackgroundTasks
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
     from tools.core.ticker import Ticker
+    from tools.core.web_search.searches import Searches
 
 CLAIM_AFTER_S = 0.2
 """The answers of a start go out first: what claims callbacks takes some milliseconds to load."""
@@ -49,6 +51,7 @@ class CoreState:
         self._dialogs: Dialogs | None = None
         self._ticker: Ticker | None = None
         self._delivery: Delivery | None = None
+        self._searches: Searches | None = None
 
     @property
     def background_tasks(self) -> BackgroundTasks:
@@ -103,6 +106,25 @@ class CoreState:
 
             self._dialogs = Dialogs(self._home)
         return self._dialogs
+
+    @property
+    def searches(self) -> Searches:
+        """For the slow lane."""
+        if self._searches is None:
+            from tools.core.web_search.searches import Searches
+
+            self._searches = Searches(self._settings)
+        return self._searches
+
+    def examinations(self) -> dict[str, Callable[[], Coroutine[Any, Any, list[Finding]]]]:
+        """What `scorpio doctor` may try live, by the name of its option; each is run in the slow lane."""
+
+        async def search() -> list[Finding]:
+            from tools.core.web_search.examination import examine
+
+            return await examine(self.searches)
+
+        return {"search": search}
 
     @property
     def task_store(self) -> TaskStore:
@@ -206,6 +228,8 @@ class CoreState:
         self.skills.close()
         if self._dialogs is not None:
             self._dialogs.close()
+        if self._searches is not None:
+            self._searches.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
         if self._ticker is not None:

@@ -33,6 +33,7 @@ FOLDERS = {
     "ListBgTasks": "list_bg_tasks",
     "KillBgTask": "kill_bg_task",
     "PlanMode": "plan_mode",
+    "WebSearch": "web_search",
 }
 RUNTIME = re.compile(r"(?<= )\d+s(?=[,;:\]])")
 EVENT_S_MAX = 30.0

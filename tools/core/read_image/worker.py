@@ -7,9 +7,9 @@ name. Opens no file but fonts.
 from __future__ import annotations
 
 import os
-import sys
 
 from scorpio.limits import IMAGE_DECODE_S_MAX, IMAGE_DECODER_BYTES_MAX
+from tools.core.worker_process import end_with_parent, set_bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer and end. `{"failure": …}` is a predicate about the file; a crash is told by the exit status alone."""
-    _end_with_parent()
-    _set_bounds()
+    end_with_parent()
+    set_bounds(IMAGE_DECODER_BYTES_MAX, IMAGE_DECODE_S_MAX)
     answer_fd = os.dup(1)
     os.dup2(2, 1)  # libraries print to it
     header, body = _answer()
@@ -28,42 +28,6 @@ def main() -> None:
     with open(answer_fd, "wb") as answer:
         answer.write(json.dumps(header).encode() + b"\n" + body)
     os._exit(0)  # a native library that fails while it is unloaded must not spoil the answer
-
-
-def _end_with_parent() -> None:
-    """The kernel kills this process when the server dies; if it died before, nobody holds the other end of fd 1."""
-    if sys.platform != "linux":
-        return
-    import ctypes
-    import select
-    import signal
-
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
-    poll = select.poll()
-    poll.register(1, 0)
-    if any(events & select.POLLERR for _, events in poll.poll(0)):
-        os._exit(1)
-
-
-def _set_bounds() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows; the parent's clock is the only bound there
-        return
-    for limit, value in (
-        (resource.RLIMIT_AS, IMAGE_DECODER_BYTES_MAX),
-        (resource.RLIMIT_CPU, IMAGE_DECODE_S_MAX),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(limit)[1]
-        if hard != resource.RLIM_INFINITY:
-            value = min(value, hard)
-        try:
-            resource.setrlimit(limit, (value, value))
-        except (OSError, ValueError):  # macOS knows RLIMIT_AS and refuses to set it
-            continue
 
 
 def _answer() -> tuple[dict[str, Any], bytes]:
