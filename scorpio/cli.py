@@ -126,6 +126,17 @@ def _registration(command: argparse.ArgumentParser) -> None:
     command.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
 
 
+def _doctor(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--search", action="store_true", help="ask every search engine, live")
+    command.set_defaults(run=_run_doctor)
+
+
+def _run_doctor(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.doctor import run
+
+    return run(["search"] if chosen.search else [])
+
+
 def _config(command: argparse.ArgumentParser) -> None:
     action = command.add_mutually_exclusive_group(required=True)
     action.add_argument("--dump", action="store_true", help="every key and its value")
@@ -197,6 +208,7 @@ COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...]
     ("client", "talk to any MCP server interactively", _client),
     ("install", "put this program to ~/.scorpio and register it with the MCP clients found here", _install),
     ("uninstall", "remove it from the clients' configuration", _uninstall),
+    ("doctor", "say what works on this machine, and what to do about the rest", _doctor),
     ("config", "show or set the configuration", _config),
     ("wait", "print the next thing a model is to be told here, as soon as there is one", _wait),
     ("completions", "print the completion script of a shell", _completions),
