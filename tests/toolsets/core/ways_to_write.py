@@ -281,7 +281,8 @@ def main() -> None:
         threading.Thread(target=serve, args=(listener,), daemon=True).start()
     sys.stdout.write(f"{ctypes.addressof(poked)} {file}\n")
     sys.stdout.flush()
-    while True:
+    parent = os.getppid()
+    while os.getppid() == parent:
         signal.sigtimedwait([signal.SIGUSR2], 0.05)
         if poked.raw[0:1] == b"y":
             poked[0] = b"n"
