@@ -81,8 +81,8 @@ async def _sandbox(settings: Settings) -> Finding:
         backend = await sandbox.find(settings.sandbox_backend, namespaces=settings.sandbox_namespaces)
     finally:
         process.end_all(0)
-    said = [backend.describe(), *backend.gaps, *backend.reasons]
-    works = backend.name != sandbox.ALLOWLIST
+    said = [backend.describe(), *backend.gaps(), *backend.reasons]
+    works = backend.by_kernel
     advice = [] if works else ["Install bubblewrap, or use a kernel with Landlock"]
     return "sandbox", works, ". ".join(part.rstrip(".") for part in (*said, *advice)) + "."
 
