@@ -522,8 +522,19 @@ def test_an_endless_page_is_read_up_to_its_bound_and_left(core: LocalCore, web: 
 @pytest.mark.requirement("search:bounded")
 @pytest.mark.parametrize("page", ["<div>" * 400_000, "<div " + "a=1 b=2 ".join(map(str, range(60_000))) + ">"])
 def test_a_page_made_to_be_slow_costs_its_own_engine_only(core: LocalCore, web: SearchWeb, page: str) -> None:
-    """The parser takes minutes for either."""
-    web.roles["brave"] = lambda asked: asked.answer(page)
+    """The parser takes minutes for either. The others' pages wait behind it."""
+    sent = threading.Event()
+
+    def slow(asked: Asked) -> None:
+        asked.answer(page)
+        sent.set()
+
+    def later(asked: Asked) -> None:
+        sent.wait(EVENT_S_MAX)
+        answer_with_results(asked)
+
+    web.all_answer(later)
+    web.roles["brave"] = slow
     outcomes = _outcomes(core, search_ms_max=EVENT_S_MAX * 1000)
     assert outcomes["brave"].status == "error"
     assert {name: o.status for name, o in outcomes.items() if name != "brave"} == {
@@ -656,23 +667,21 @@ def test_a_page_is_read_in_the_charset_it_names(core: LocalCore, web: SearchWeb,
 
 
 def test_searches_beyond_four_wait_and_are_all_answered(core: LocalCore, web: SearchWeb) -> None:
-    at_once, most = [0], [0]
-    lock = threading.Lock()
-    four = threading.Barrier(4)
+    arrived, released = threading.Semaphore(0), threading.Event()
 
-    def counted(asked: Asked) -> None:
-        with lock:
-            at_once[0] += 1
-            most[0] = max(most[0], at_once[0])
-        four.wait(EVENT_S_MAX)
-        with lock:
-            at_once[0] -= 1
+    def hold(asked: Asked) -> None:
+        arrived.release()
+        released.wait(EVENT_S_MAX)
         answer_with_results(asked)
 
-    web.roles["bing"] = counted
-    running = [core.begin(_call(core), QUERY) for _ in range(8)]
+    web.roles["bing"] = hold
+    calls = [_call(core) for _ in range(8)]
+    running = [core.begin(call, QUERY) for call in calls]
+    assert all(arrived.acquire(timeout=EVENT_S_MAX) for _ in range(4))
+    said = [call.activity.partition(":")[0] for call in calls]
+    released.set()
     assert {done.result(EVENT_S_MAX).is_error for done in running} == {False}
-    assert most == [4]
+    assert said == ["searching"] * 4 + ["waiting"] * 4
 
 
 def _call(core: LocalCore) -> LocalCall:
