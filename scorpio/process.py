@@ -283,12 +283,15 @@ async def spawn(
     status_path: str | None = None,
     survive: bool = False,
     prefix: Sequence[str] = (),
+    scratch_path: str = "",
 ) -> Command:
     """Start `bash -c command` in a new session, stdin /dev/null, stdout+stderr appended to `log_path` (0600).
 
     All paths are absolute. `output_bytes_max`: 0 for no bound. `status_path`: file the supervisor writes once the
     shell ended, readable when this server is gone (`read_status`). `survive`: do not kill the command when this
-    server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox.
+    server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox. `scratch_path`: a
+    directory of this command alone, deleted with all in it when none of its processes is left, by the supervisor, so
+    that it does not outlive a server that was killed; `log_path` may be in it.
 
     Raises SpawnFailure.
     """
@@ -302,6 +305,7 @@ async def spawn(
             status_path=status_path or "",
             survive=survive,
             prefix=prefix,
+            scratch_path=scratch_path,
         )
     except OSError as error:
         raise SpawnFailure(explain(error.errno or 0)) from None

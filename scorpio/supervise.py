@@ -133,7 +133,7 @@ class Supervisor:
         if reason:
             self.shared[REASON] = REASONS.index(reason)
         self.shared[SHELL_ENDED] = 1
-        if self.job.delete:
+        if self.job.delete and not self.job.delete.endswith(b"/"):
             _delete(self.job.delete)
         if self.job.status:
             self.write_status()
@@ -170,6 +170,10 @@ class Supervisor:
             return
         if not self.shared[SHELL_ENDED]:
             self.shell_ended(-1, -1, "lost")
+        if self.job.delete.endswith(b"/"):
+            import shutil
+
+            shutil.rmtree(self.job.delete[:-1], ignore_errors=True)
         self.send_exited(gone=True)
         if self.watching and self.state != RUNNING:
             self.send(f"killed {len(self.descendants.signalled)}\n")
