@@ -264,3 +264,41 @@ DIALOG_CLOSE_MS_MAX = 1000
 
 DIALOG_DEAF_MS = 400
 """Keys that arrive this soon after a dialog appears were meant for what was there before."""
+
+# -- fetching from the web
+
+URL_CHARS_MAX = 8192
+"""Longest URL taken; servers refuse longer ones, and models write ones of 200."""
+
+FETCH_BYTES_MAX = 10 * 1024 * 1024
+"""Largest body of one page, after decoding."""
+
+FETCH_ERROR_BYTES_MAX = 64 * 1024
+"""Read of the body of an answer that is an error; a sentence of it is shown."""
+
+FETCH_HEADER_BYTES_MAX = 64 * 1024
+"""Status line and headers of one answer; servers send 0.5 to 4 KB, and Chromium takes 256 KB."""
+
+FETCH_REDIRECTS_MAX = 5
+"""Redirects followed; sites need one or two."""
+
+FETCH_ADDRESSES_MAX = 16
+"""Addresses of one name that are judged and tried."""
+
+RESOLVE_S_MAX = 10.0
+"""For a resolver to answer: two tries of 5 s, which is its own default."""
+
+CONNECT_S_MAX = 8.0
+"""For one address to accept a connection."""
+
+CONNECT_NEXT_S = 2.5
+"""The same while there are other addresses to try."""
+
+TLS_HANDSHAKE_S_MAX = 10.0
+"""For a TLS handshake; slow ones take 1 s."""
+
+PROXY_CONNECTIONS_MAX = 128
+"""Connections of one browser tab at the same time; Chromium opens at most 32 through a proxy."""
+
+PROXY_BYTES_MAX = 64 * 1024 * 1024
+"""What one page may load with everything that belongs to it; large ones load 10 MB, most of it images."""

@@ -25,6 +25,12 @@ FLOORS = {
     "scorpio.command_environment": 1,
     "scorpio.command_job": 1,
     "scorpio.login_shell": 1,
+    "scorpio.address_policy": 1,
+    "scorpio.web_address": 1,
+    "scorpio.gate": 1,
+    "scorpio.fetch": 1,
+    "scorpio.policy_proxy": 1,
+    "scorpio.worker_process": 1,
     "scorpio.toolset": 2,
     "scorpio.server": 3,
     "scorpio.transports": 4,
@@ -42,6 +48,8 @@ SEEN_BY = {
     "tools": (
         *("scorpio", "scorpio.tool", "scorpio.process", "scorpio.process_table", "scorpio.state"),
         *("scorpio.settings", "scorpio.limits", "scorpio.log", "scorpio.protocol"),
+        *("scorpio.address_policy", "scorpio.web_address", "scorpio.gate", "scorpio.fetch", "scorpio.policy_proxy"),
+        "scorpio.worker_process",
     ),
 }
 """Narrower than the floor: all that these may import of us, beside themselves."""

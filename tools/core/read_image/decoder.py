@@ -11,6 +11,7 @@ from scorpio.limits import (
     IMAGE_DECODER_BYTES_MAX,
     IMAGE_DECODERS_RUNNING_MAX,
 )
+from scorpio.worker_process import command, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ async def _decode(file: FileIO) -> Decoded:
 
     try:
         worker = await asyncio.create_subprocess_exec(
-            *_command(),
+            *command(WORKER),
             stdin=file,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=_environment(),
+            env=environment(),
         )
     except OSError as error:
         raise DecoderFailure(f"could not be decoded: no process could be started for it ({error.strerror}).") from None
@@ -126,28 +127,3 @@ def _death(returncode: int) -> str:
     except ValueError:
         end = f"on signal {-returncode}"
     return f"could not be decoded: the decoder ended {end}. The file is damaged, or needs more memory than {memory}."
-
-
-def _command() -> list[str]:
-    """The frozen program has no interpreter beside it: it starts itself."""
-    import sys
-
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "--internal-worker", WORKER]
-    return [sys.executable, "-P", "-m", WORKER]  # -P: nothing of the working directory is imported
-
-
-def _environment() -> dict[str, str]:
-    """All of ours, because the frozen program needs its own variables."""
-    import os
-    import sys
-
-    environment = dict(os.environ)
-    environment["MALLOC_ARENA_MAX"] = "1"  # each arena of a decoder's threads reserves 64 MiB of its address space
-    if not getattr(sys, "frozen", False):
-        root = os.path.abspath(__file__)
-        for _ in WORKER.split("."):
-            root = os.path.dirname(root)
-        inherited = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = root + os.pathsep + inherited if inherited else root
-    return environment
