@@ -24,6 +24,9 @@ FILE_BYTES_MAX = 256 * 1024
 TRUE_WORDS = ("true", "1", "yes", "on")
 FALSE_WORDS = ("false", "0", "no", "off")
 
+ADDRESS_POLICIES = ("deny", "direct", "allow")
+"""From the tightest; scorpio/address_policy.py says what they mean."""
+
 
 def _boolean(value: str) -> bool:
     word = value.lower()
@@ -67,6 +70,13 @@ def _terminal_use(value: str) -> str:
     return word
 
 
+def _address_policy(value: str) -> str:
+    word = value.lower()
+    if word not in ADDRESS_POLICIES:
+        raise ValueError(f"must be one of {', '.join(ADDRESS_POLICIES)}")
+    return word
+
+
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
@@ -95,6 +105,10 @@ def _only_to_off(old: str, new: str) -> bool:
     return new == "off"
 
 
+def _tighter_policy(old: str, new: str) -> bool:
+    return ADDRESS_POLICIES.index(new) <= ADDRESS_POLICIES.index(old)
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -112,6 +126,8 @@ KEYS = (
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
     Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
+    Key("READDOCS_PRIVATE", _address_policy, "direct", _tighter_policy),
+    Key("CHROMIUM_PATH", str, ""),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -132,6 +148,10 @@ class Settings:
     skill_exec: bool
     ask_tty: str
     """Dialogs at this machine's terminal: auto (where nothing else uses it), on, off."""
+    readdocs_private: str
+    """What private addresses are to a fetch: direct (only where the call's own URL names it), deny, allow."""
+    chromium_path: str
+    """The browser that renders pages; "" to look for one."""
 
     def __init__(self, values: dict[str, Any], hidden_tools: frozenset[str], warnings: tuple[str, ...]) -> None:
         for key in KEYS:

@@ -68,6 +68,10 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        return self._process.returncode is None
+
     async def ask(self, question: bytes, answer_bytes_max: int) -> bytes:
         """Raises WorkerFailure. Cancelled, or failed, it leaves a child that must be ended."""
         import asyncio

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scorpio.tool import StateLink
     from tools.core.ask_user_question.dialogs import Dialogs
     from tools.core.background_tasks import BackgroundTasks
+    from tools.core.read_docs.pages import Pages
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
@@ -34,6 +35,7 @@ class CoreState:
         self._background_tasks: BackgroundTasks | None = None
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
+        self._pages: Pages | None = None
         self._database: Database | None = None
         self._dialogs: Dialogs | None = None
 
@@ -55,6 +57,15 @@ class CoreState:
 
             self._image_decoders = Decoders()
         return self._image_decoders
+
+    @property
+    def pages(self) -> Pages:
+        """For the slow lane."""
+        if self._pages is None:
+            from tools.core.read_docs.pages import Pages
+
+            self._pages = Pages(self._settings)
+        return self._pages
 
     @property
     def database(self) -> Database:
@@ -103,6 +114,8 @@ class CoreState:
         self.skills.close()
         if self._dialogs is not None:
             self._dialogs.close()
+        if self._pages is not None:
+            self._pages.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
         if self._database is not None:

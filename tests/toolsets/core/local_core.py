@@ -32,6 +32,7 @@ FOLDERS = {
     "ReadBgOutput": "read_bg_output",
     "ListBgTasks": "list_bg_tasks",
     "KillBgTask": "kill_bg_task",
+    "ReadDocs": "read_docs",
 }
 RUNTIME = re.compile(r"(?<= )\d+s(?=[,;:\]])")
 EVENT_S_MAX = 30.0

@@ -104,12 +104,10 @@ def _table_code(table: LexborNode) -> str:
         for cell in reversed(table.css(_LINE_NUMBERS)):
             cell.decompose()
         return "\n".join(_text(row).strip("\n") for row in rows)
-    cell = table.css_first("td.code, td.rouge-code, td.hljs-ln-code, td.lntd:last-child, td:last-child")
-    if cell is None:
-        return _text(table)
-    for number in reversed(cell.css(_LINE_NUMBERS)):
+    cells = table.css("td.code, td.rouge-code, td.hljs-ln-code") or table.css("td:last-child") or [table]
+    for number in reversed(cells[0].css(_LINE_NUMBERS)):
         number.decompose()
-    return _text(cell)
+    return _text(cells[0])
 
 
 def _text(node: LexborNode) -> str:
@@ -145,7 +143,7 @@ def _end_line(parts: list[str]) -> None:
 def _language(node: LexborNode) -> str:
     """From the block itself, the code in it, or up to three elements around it; "" where nothing says."""
     inner = node.css_first("code")
-    around: list[LexborNode] = [inner, node] if inner is not None else [node]
+    around = [node] if inner is None else [inner, node]
     above = node.parent
     for _ in range(3):
         if above is None or above.tag not in ("div", "figure", "td", "tr", "tbody", "table", "span", "section", "pre"):

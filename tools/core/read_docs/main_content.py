@@ -32,6 +32,15 @@ MAIN_SHARE_MIN = 0.3
 NARROWER_SHARE_MIN = 0.8
 """Of its container's text: then the rest is a side bar that nothing else gave away."""
 
+ARTICLE_SHARE_MIN = 0.5
+"""Of the text that is left without frames: an extraction that keeps less has lost something."""
+
+ARTICLE_SHARE_MAX = 0.95
+"""One that keeps more has nothing to offer, and levels headings."""
+
+_COUNTED = (("pre", 0), ("table", 0), ("h1, h2, h3, h4", 1))
+"""What an extraction must keep; the title may be told apart from the content."""
+
 LINK_SHARE_MAX = 0.4
 FRAME_CHARS_MAX = 300
 """What is named like a frame, and short, or mostly links, is one."""
@@ -77,16 +86,23 @@ _FRAME_NAME = re.compile(
 _CONTENT = "h1, h2, h3, pre, table, p + p + p"
 
 
-def main_content(page: Page) -> LexborNode | None:
-    """The node to convert; the frames in it are gone. None for a page without a body."""
+def main_content(page: Page) -> LexborNode:
+    """The node to convert, of a page with a body; the frames in it are gone."""
     body = page.tree.body
-    if body is None:
-        return None
+    assert body is not None
     whole = length(body)
     drop(node for node in page.tree.css(", ".join(ALWAYS_FRAMES)) if not _is_most(node, whole))
     container = _container(page, length(body))
     _drop_frames(container)
     return container
+
+
+def frames_only_lost(article: LexborNode, container: LexborNode) -> bool:
+    """Whether an extraction is shorter than the container by what stands around the content, and by nothing else."""
+    share = length(article) / max(1, length(container))
+    if not ARTICLE_SHARE_MIN <= share <= ARTICLE_SHARE_MAX:
+        return False
+    return all(len(article.css(query)) >= len(container.css(query)) - less for query, less in _COUNTED)
 
 
 def _is_most(node: LexborNode, whole: int) -> bool:

@@ -10,6 +10,8 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from scorpio.limits import PAGE_TEXT_CHARS_ENOUGH
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 CSS_CHARS_MAX = 500_000
 CSS_RULES_MAX = 2000
 """Hiding rules that are looked up; pages have 5 to 50."""
-
-TEXT_CHARS_ENOUGH = 200
-"""A page with scripts and less text than this is taken for an empty frame that scripts fill."""
 
 REFRESH_S_MAX = 5
 """A page that sends its reader on within so many seconds is a redirect."""
@@ -93,12 +92,12 @@ class Page:
         if not self.script_count:
             return False
         chars = self.text_length()
-        if chars < TEXT_CHARS_ENOUGH:
+        if chars < PAGE_TEXT_CHARS_ENOUGH:
             return True
-        if chars < 2 * TEXT_CHARS_ENOUGH and _NEEDS_SCRIPTS.search(self._noscript):
+        if chars < 2 * PAGE_TEXT_CHARS_ENOUGH and _NEEDS_SCRIPTS.search(self._noscript):
             return True
         places = [*self.tree.css(FRAMES), *self.tree.css("main, [role=main], article")[:1]]
-        return any(length(node) < TEXT_CHARS_ENOUGH / 4 for node in places)
+        return any(length(node) < PAGE_TEXT_CHARS_ENOUGH / 4 for node in places)
 
     def _title(self) -> str:
         for query, attribute in (("title", ""), ("meta[property='og:title']", "content"), ("h1", "")):

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from tools.core.read_docs.page import Page
+
 MEMORY = f"needs more than {PAGE_WORKER_BYTES_MAX >> 20} MB of memory to be read"
 
 
@@ -40,20 +42,20 @@ def _answer(question: bytes) -> bytes:
 
 def _page(asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
     from tools.core.read_docs.charsets import decoded
-    from tools.core.read_docs.code_blocks import plain_code
     from tools.core.read_docs.invisible import escaped
-    from tools.core.read_docs.main_content import main_content
-    from tools.core.read_docs.markdown import markdown, plain
+    from tools.core.read_docs.markdown import plain
     from tools.core.read_docs.page import Page
     from tools.core.read_docs.page_html import stripped
 
-    html, charset = (body.decode("utf-8", "replace"), "") if asked["rendered"] else decoded(body, asked["content_type"])
-    page = Page(html, asked["url"], rendered=asked["rendered"])
+    rendered = asked["rendered"]
+    end = asked.get("html_bytes", len(body))
+    html, charset = (body[:end].decode("utf-8"), "") if rendered else decoded(body, asked["content_type"])
+    page = Page(html, asked["url"], rendered=rendered)
     answer = {
         "title": page.title,
         "charset": charset,
         "refresh": page.refresh,
-        "needs_scripts": not asked["rendered"] and page.needs_scripts(),
+        "needs_scripts": not rendered and page.needs_scripts(),
         "chars": page.text_length(),
     }
     if page.tree.body is None:
@@ -62,9 +64,26 @@ def _page(asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
         return answer, escaped(stripped(page))
     if asked["format"] == "text":
         return answer, escaped(plain(page.tree.body))
+    return answer, escaped(_markdown(page, body[end:].decode("utf-8")))
+
+
+def _markdown(page: Page, article: str) -> str:
+    """`article`: what Readability took for the main content; "" where nobody asked it."""
+    from tools.core.read_docs.code_blocks import plain_code
+    from tools.core.read_docs.main_content import main_content, frames_only_lost
+    from tools.core.read_docs.markdown import markdown
+    from tools.core.read_docs.page import Page
+
+    assert page.tree.body is not None
     plain_code(page, page.tree.body)
     container = main_content(page)
-    return answer, escaped(markdown(page, container)) if container is not None else ""
+    if article:
+        other = Page(article, page.base, rendered=True)
+        if other.tree.body is not None:
+            plain_code(other, other.tree.body)
+            if frames_only_lost(other.tree.body, container):
+                return markdown(other, other.tree.body)
+    return markdown(page, container)
 
 
 def _text(asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:

@@ -1,0 +1,78 @@
+"""The processes that take pages apart: warm, bounded, and replaced when one has died or has worked long enough."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from scorpio.limits import PAGE_ANSWER_BYTES_MAX, PAGE_WORKERS_IDLE_S, PAGE_WORKERS_MAX
+from scorpio.worker_process import WorkerFailure, WorkerProcess
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MODULE = "tools.core.read_docs.worker"
+
+ANSWERS_MAX = 200
+"""Then a worker is replaced: native code may lose memory, and its address space is bounded."""
+
+
+class Workers:
+    """Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(PAGE_WORKERS_MAX)
+        self._idle: list[WorkerProcess] = []
+        self._starting: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def warm(self) -> None:
+        """Begin to start one, for a document that is being fetched."""
+        if not self._idle and self._starting is None:
+            self._starting = asyncio.ensure_future(self._start_ahead())
+
+    async def _start_ahead(self) -> None:
+        try:
+            self._idle.append(await WorkerProcess.start(MODULE))
+        except WorkerFailure:
+            pass  # whoever needs it tries again, and tells
+        finally:
+            self._starting = None
+
+    async def ask(self, question: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
+        """(what it answers, text). Raises WorkerFailure; cancelled, it leaves no process."""
+        async with self._slots:
+            worker = await self._worker()
+            try:
+                line = json.dumps(question).encode()
+                answer = await worker.ask(line + b"\n" + body, PAGE_ANSWER_BYTES_MAX)
+            except BaseException:
+                worker.kill()
+                raise
+            if worker.answered < ANSWERS_MAX:
+                self._idle.append(worker)
+            else:
+                worker.kill()
+            self._end_later()
+        line, _, text = answer.partition(b"\n")
+        return json.loads(line), text.decode("utf-8")
+
+    async def _worker(self) -> WorkerProcess:
+        if self._starting is not None and not self._idle:
+            await asyncio.shield(self._starting)
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+        return await WorkerProcess.start(MODULE)
+
+    def _end_later(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(PAGE_WORKERS_IDLE_S, self.close)
+
+    def close(self) -> None:
+        """End those that nobody uses; the next document starts another."""
+        while self._idle:
+            self._idle.pop().kill()
