@@ -193,7 +193,7 @@ class _Answer:
         self._bytes_max = bytes_max
         self._parser = httptools.HttpResponseParser(self)
         self._headers: dict[str, str] = {}
-        self._head_bytes = 0
+        self._head_bytes = self._header_bytes = 0
         self._head_done = False
         self._status = 0
         self._encoding = ""
@@ -215,13 +215,18 @@ class _Answer:
             self.complete = True
         except httptools.HttpParserError as error:
             raise FetchFailure(f"{self._address.authority} does not answer in HTTP/1.1: {error}.") from None
-        if not self._head_done and self._head_bytes > FETCH_HEADER_BYTES_MAX:
-            raise FetchFailure(
-                f"The headers of {shown(self._address.url)} are longer than {FETCH_HEADER_BYTES_MAX} bytes."
-            )
+        if not self._head_done:
+            self._refuse_long_head(self._head_bytes)
         self.complete = self.complete or self._enough
 
+    def _refuse_long_head(self, size: int) -> None:
+        if size > FETCH_HEADER_BYTES_MAX:
+            url = shown(self._address.url)
+            raise FetchFailure(f"The headers of {url} are longer than {FETCH_HEADER_BYTES_MAX} bytes.")
+
     def on_header(self, name: bytes, value: bytes) -> None:
+        self._header_bytes += len(name) + len(value)
+        self._refuse_long_head(self._header_bytes)
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         before = self._headers.get(key)
         joint = "\n" if key == "set-cookie" else ", "

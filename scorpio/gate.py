@@ -6,6 +6,7 @@ Knows no HTTP. What it refuses is remembered, so that a page that was refused so
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 
 from scorpio.address_policy import Policy, is_address, is_local_name, port_refusal
@@ -116,7 +117,7 @@ async def _dialled(addresses: list[str], host: str, port: int) -> socket.socket:
         except TimeoutError:
             fault = "it does not answer"
         except OSError as error:
-            fault = error.strerror.lower() if error.strerror else str(error)
+            fault = os.strerror(error.errno).lower() if error.errno else str(error)
     raise Unreachable(f"No connection to {host} on port {port}: {fault}. Is the server running, and the address right?")
 
 
