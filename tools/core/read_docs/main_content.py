@@ -77,7 +77,7 @@ ALWAYS_FRAMES = (
 
 _FRAME_NAME = re.compile(
     r"(?:^|[\s_-])(?:side-?bar|side-?nav|top-?nav|sub-?nav|nav|nav-?bar|navigation|menu|toc|table-of-contents"
-    r"|on-this-page|bread-?crumbs?|pagination|pager|prev-?next|masthead|foot(?:er)?|cookies?|consent|banner"
+    r"|on-this-page|bread-?crumbs?|pagination|pager|prev-?next|masthead|footer|cookies?|consent|banner"
     r"|skip-?(?:link|to|nav)|share|social|sharing|related|recommended|newsletter|subscribe|advert(?:isement)?|ads?|promo|sponsor"
     r"|feedback|was-this|helpful|toolbar|search|copyright|edit-?(?:this-?)?page|edit-?link|last-?updated|comments?|popup|modal"
     r"|announcement|version-?(?:selector|switcher|warning)|language-?(?:selector|switcher)|theme-?toggle)(?:$|[\s_-])",

@@ -235,7 +235,7 @@ def _links(page: Page, container: LexborNode) -> None:
             del link.attrs["title"]
         blocks = link.css(_BLOCKS)
         if blocks:
-            inner = next((each for each in blocks if each.css_first(_BLOCKS) is None and each.text(strip=True)), None)
+            inner = next((each for each in blocks if len(each.css(_BLOCKS)) == 1 and each.text(strip=True)), None)
             if inner is not None and inner.tag not in ("pre", "ul", "ol", "table"):
                 inner.inner_html = f'<a href="{escape(target)}">{inner.inner_html}</a>'
             link.unwrap()
