@@ -128,6 +128,8 @@ class LocalCore:
 
         process.end_all(0)
         self.wait(cancel_all())
+        if self.state.pages.started is not None:
+            self.wait(self.state.pages.started.gone())
         self.state.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(EVENT_S_MAX)

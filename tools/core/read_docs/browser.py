@@ -163,12 +163,20 @@ class Browser:
         self._forget()
         if running is not None:
             running.end("was closed")
+            task = asyncio.ensure_future(running.command.wait_gone())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def gone(self) -> None:
+        """Until tabs and browsers that were closed are no more."""
+        while self._closing:
+            await asyncio.wait(self._closing)
 
     def _forget(self) -> None:
         self._running = None
-        if self._spare is not None:
-            self._spare.cancel()
-            self._spare = None
+        spare, self._spare = self._spare, None
+        if spare is not None and not spare.cancel() and not spare.cancelled() and spare.exception() is None:
+            spare.result().disconnect()
 
 
 def _heard(task: asyncio.Task[Any]) -> None:

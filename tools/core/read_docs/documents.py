@@ -113,6 +113,12 @@ class Documents:
         self.browser.close()
         self.workers.close()
 
+    async def gone(self) -> None:
+        """Close, and wait until nothing of it is left."""
+        self._close()
+        await self.workers.gone()
+        await self.browser.gone()
+
     async def read(self, asked: Asked, tell: Callable[[str], None]) -> Found:
         """`tell` says what is happening. Raises Failure."""
         try:

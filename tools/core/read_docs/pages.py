@@ -31,6 +31,11 @@ class Pages:
             self._documents = Documents(self._settings)
         return self._documents
 
+    @property
+    def started(self) -> Documents | None:
+        """The same, where it was needed already."""
+        return self._documents
+
     def kept(self, key: Key) -> tuple[Found, float] | None:
         """What was read, and how many seconds ago, when that is not too long."""
         kept = self._kept.get(key)

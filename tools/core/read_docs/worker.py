@@ -70,7 +70,7 @@ def _page(asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
 def _markdown(page: Page, article: str) -> str:
     """`article`: what Readability took for the main content; "" where nobody asked it."""
     from tools.core.read_docs.code_blocks import plain_code
-    from tools.core.read_docs.main_content import main_content, frames_only_lost
+    from tools.core.read_docs.main_content import frames_only_lost, main_content
     from tools.core.read_docs.markdown import markdown
     from tools.core.read_docs.page import Page
 

@@ -26,6 +26,7 @@ class Workers:
         self._idle: list[WorkerProcess] = []
         self._starting: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._ending: set[asyncio.Task[None]] = set()
 
     def warm(self) -> None:
         """Begin to start one, for a document that is being fetched."""
@@ -48,12 +49,12 @@ class Workers:
                 line = json.dumps(question).encode()
                 answer = await worker.ask(line + b"\n" + body, PAGE_ANSWER_BYTES_MAX)
             except BaseException:
-                worker.kill()
+                self._end(worker)
                 raise
             if worker.answered < ANSWERS_MAX:
                 self._idle.append(worker)
             else:
-                worker.kill()
+                self._end(worker)
             self._end_later()
         line, _, text = answer.partition(b"\n")
         return json.loads(line), text.decode("utf-8")
@@ -75,4 +76,15 @@ class Workers:
     def close(self) -> None:
         """End those that nobody uses; the next document starts another."""
         while self._idle:
-            self._idle.pop().kill()
+            self._end(self._idle.pop())
+
+    def _end(self, worker: WorkerProcess) -> None:
+        worker.kill()
+        task = asyncio.ensure_future(worker.gone())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def gone(self) -> None:
+        """Until those that were ended are no more."""
+        if self._ending:
+            await asyncio.wait(self._ending)
