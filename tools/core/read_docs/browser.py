@@ -296,6 +296,9 @@ def _scratch() -> tuple[str, int]:
         lock_fd = os.open(f"{directory}/lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock_fd, fcntl.LOCK_EX)
         os.mkdir(f"{directory}/tmp", 0o700)
+        os.makedirs(f"{directory}/profile/Default", 0o700)
+        with open(f"{directory}/profile/Default/Preferences", "w", encoding="ascii") as file:
+            file.write(browser_program.PREFERENCES)
         return directory, lock_fd
     raise fault or OSError("no temporary directory is there")
 

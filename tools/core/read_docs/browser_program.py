@@ -68,6 +68,8 @@ SWITCHES = (
     "--disable-features=" + ",".join(FEATURES_OFF),
 )
 
+PREFERENCES = '{"webrtc": {"ip_handling_policy": "disable_non_proxied_udp", "multiple_routes_enabled": false}}'
+
 
 def find(configured: str, environ: Mapping[str, str]) -> tuple[str, str]:
     """(path of the program, why there is none). Exactly one of them is empty."""

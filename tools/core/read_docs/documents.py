@@ -79,7 +79,7 @@ class Found:
     def __init__(
         self, url: str, status: int, media_type: str, how: str, title: str, text: str, notes: list[str]
     ) -> None:
-        self.url = url
+        self.url = url.partition("#")[0]
         self.status = status
         self.media_type = media_type
         self.how = how

@@ -8,6 +8,7 @@ from scorpio.limits import PAGE_CACHE_CHARS_MAX, PAGE_CACHE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from scorpio.gate import Resolve
     from scorpio.settings import Settings
     from tools.core.read_docs.documents import Documents, Found
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 class Pages:
     """For the slow lane."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, resolve: Resolve | None = None) -> None:
+        """`resolve`: in place of this machine's resolver."""
         self._settings = settings
+        self._resolve = resolve
         self._documents: Documents | None = None
         self._kept: dict[Key, tuple[float, Found]] = {}
         """The oldest first."""
@@ -28,7 +31,7 @@ class Pages:
         if self._documents is None:
             from tools.core.read_docs.documents import Documents
 
-            self._documents = Documents(self._settings)
+            self._documents = Documents(self._settings, self._resolve)
         return self._documents
 
     @property
