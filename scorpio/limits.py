@@ -308,7 +308,7 @@ PROXY_BYTES_MAX = 64 * 1024 * 1024
 PAGE_WORKER_BYTES_MAX = 1536 * 1024 * 1024
 """Address space of the process that takes pages apart: a tree of 10 MB of HTML takes some 400 MB, and copies of it."""
 
-PAGE_WORKER_S_MAX = 20
+PAGE_WORKER_S_MAX = 15
 """Its processor time for one page; 10 MB of HTML take about 5 s."""
 
 PAGE_ANSWER_BYTES_MAX = 64 * 1024 * 1024

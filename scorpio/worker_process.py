@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 LENGTH_BYTES = 8
+READ_BYTES = 256 * 1024
 
 
 class WorkerFailure(Exception):
@@ -94,7 +95,8 @@ class WorkerProcess:
 
     async def _end_text(self) -> str:
         self.kill()
-        code = await self._process.wait()
+        await self.gone()
+        code = self._process.returncode or 0
         try:
             return f"ended on {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
         except ValueError:
@@ -111,6 +113,10 @@ class WorkerProcess:
             self._process.stdin.close()
 
     async def gone(self) -> None:
+        """Until a child that was killed is reaped."""
+        if self._process.stdout is not None:
+            while await self._process.stdout.read(READ_BYTES):
+                pass  # what nobody reads keeps asyncio from seeing the end
         await self._process.wait()
 
 

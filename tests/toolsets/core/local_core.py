@@ -26,6 +26,8 @@ from tools.core.state import CoreState, open_state
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tools.core.read_docs.documents import Documents
+
 FOLDERS = {
     "Bash": "bash",
     "BackgroundBash": "background_bash",
@@ -113,6 +115,15 @@ class LocalCore:
             self.wait(task.command.wait_gone())
         self.wait(_turns())
         assert task.end is not None
+
+    def documents(self) -> Documents:
+        """What reads pages, made in the loop it belongs to."""
+
+        async def made() -> Documents:
+            return self.state.pages.documents
+
+        documents: Documents = self.wait(made())
+        return documents
 
     def wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(EVENT_S_MAX)

@@ -101,11 +101,17 @@
     }
   }
 
+  // What components keep in their shadows becomes part of the document: parsers that are no browsers drop templates.
+  function withShadows() {
+    for (const template of document.querySelectorAll("template")) template.remove();
+    for (const root of roots) for (const template of root.querySelectorAll("template")) template.remove();
+    const html = top.getHTML({ serializableShadowRoots: true, shadowRoots: roots });
+    return html.replace(/<template shadowrootmode=[^>]*>/g, "<div>").replaceAll("</template>", "</div>");
+  }
+
   const top = document.documentElement;
   if (document.body) mark(document.body);
-  const html = roots.length
-    ? "<!DOCTYPE html><html>" + top.getHTML({ serializableShadowRoots: true, shadowRoots: roots }) + "</html>"
-    : top ? top.outerHTML : "";
+  const html = roots.length ? withShadows() : top ? top.outerHTML : "";
   if (html.length > charsMax) return { tooLarge: html.length };
   const landmark = [...document.querySelectorAll(LANDMARKS)].some(
     (element) => element.textContent.trim().length >= LANDMARK_CHARS_MIN,

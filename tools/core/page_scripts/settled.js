@@ -5,7 +5,12 @@
   const seen = () => {
     const body = document.body;
     if (!body) return 0;
-    return body.getElementsByTagName("*").length > LARGE ? enough : body.innerText.trim().length;
+    const elements = body.getElementsByTagName("*");
+    if (elements.length > LARGE) return enough;
+    let count = body.innerText.trim().length;
+    for (const element of elements)
+      if (element.shadowRoot) for (const child of element.shadowRoot.children) count += (child.innerText || "").trim().length;
+    return count;
   };
   return new Promise((resolve) => {
     const idle = () => requestIdleCallback(() => resolve(seen()), { timeout: 200 });

@@ -9,9 +9,9 @@ import re
 from html import escape
 from urllib.parse import urljoin
 
-from html_to_markdown import ConversionOptions, convert
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
-from tools.core.read_docs.page import NO_TEXT, drop, length
+from tools.core.read_docs.page import NO_TEXT, drop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tools.core.read_docs.page import Page
 
-KEPT_SHARE_MIN = 0.5
-"""Less of the text than this in the result, and the conversion has lost something: plain text is given."""
+KEPT_SHARE_MIN = 0.95
+"""Fewer letters than this in the result, and the conversion has lost something, as it does in very deep trees."""
 
 INPUTS = "button, input, select, textarea, datalist, progress, meter, option, label[for]:empty"
 _BLOCKS = "h1, h2, h3, h4, h5, h6, p, ul, ol, table, pre, div, blockquote, section, article, figure"
@@ -37,6 +37,7 @@ _NOTE_TITLES = "p.admonition-title, .custom-block-title, .markdown-alert-title, 
 _LAYOUT = "h1, h2, h3, h4, table, p + p + p, ul ul, hr"
 _SCHEMES = re.compile(r"(?:https?|mailto|ftp):", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_WORD = re.compile(r"\w+")
 _BLANK = re.compile(r"\n{3,}")
 
 
@@ -53,24 +54,24 @@ def markdown(page: Page, container: LexborNode) -> str:
     _plain_titles(container)
     _links(page, container)
     _images(page, container)
-    whole = length(container)
-    html = container.html or ""
-    text = _converted(html, "markdown")
-    if len(text) < KEPT_SHARE_MIN * whole:
-        text = _converted(html, "plain")
-    if len(text) < KEPT_SHARE_MIN * whole:  # it gives up on very deep trees
-        text = container.text(separator="\n", strip=True, skip_empty=True)
-    return _BLANK.sub("\n\n\n", text).strip()
+    return _BLANK.sub("\n\n\n", _whole(container, "markdown")).strip("\n")
 
 
 def plain(container: LexborNode) -> str:
     """Visible text, a paragraph a line."""
     drop(container.css(f"{NO_TEXT}, input, select, textarea, datalist, option"))
-    whole = length(container)
-    text = _converted(container.html or "", "plain")
-    if len(text) < KEPT_SHARE_MIN * whole:
+    return _BLANK.sub("\n\n", _whole(container, "plain")).strip("\n")
+
+
+def _whole(container: LexborNode, output: str) -> str:
+    text = _converted(container.html or "", output)
+    if _letters(text) < KEPT_SHARE_MIN * _letters(container.text()):
         text = container.text(separator="\n", strip=True, skip_empty=True)
-    return _BLANK.sub("\n\n", text).strip()
+    return text
+
+
+def _letters(text: str) -> int:
+    return sum(map(len, _WORD.findall(text)))
 
 
 def _converted(html: str, output: str) -> str:
@@ -83,6 +84,7 @@ def _converted(html: str, output: str) -> str:
         expand_abbreviations=False,
         include_blockquote_citations=False,
         autolinks=False,
+        preprocessing=PreprocessingOptions(enabled=False),  # what is navigation is decided here
         hidden_content="all",  # what is hidden is gone already; what a click shows must stay
     )
     return convert(html, options).content or ""

@@ -74,7 +74,6 @@ class Page:
         self._noscript = " ".join(node.text() for node in self.tree.css("noscript"))[:2000]
         if rendered:
             drop(self.tree.css("[data-scorpio-hidden]"))
-            self._open_shadows()
         else:
             self._drop_hidden()
         drop(self.tree.css(NEVER_SHOWN))
@@ -115,15 +114,6 @@ class Page:
                     target = _joined(self.base, found[2])
                     return "" if target.partition("#")[0] == self.url.partition("#")[0] else target
         return ""
-
-    def _open_shadows(self) -> None:
-        """What a component keeps in its shadow, which a browser writes as a template, becomes part of the page."""
-        for template in reversed(self.tree.css("template[shadowrootmode]")):
-            holder = self.tree.create_node("div")
-            template.insert_before(holder)
-            inner = template.prev
-            if inner is not None:
-                inner.inner_html = template.inner_html or ""
 
     # -- what is hidden
 

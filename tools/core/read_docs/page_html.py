@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tools.core.read_docs.page import drop
 
 TYPE_CHECKING = False
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 _STYLES = (
     "link[rel~=stylesheet], link[rel~=preload], link[rel~=modulepreload], link[rel~=prefetch], link[rel~=preconnect]"
 )
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CODE = ("href", "src", "action", "formaction", "xlink:href", "data")
 
 
@@ -23,4 +26,5 @@ def stripped(page: Page) -> str:
             runs = name in _CODE and (value or "").strip().lower().startswith(("javascript:", "data:text/html"))
             if name.startswith("on") or name in ("style", "nonce") or runs:
                 del node.attrs[name]
-    return "\n".join(line for line in (tree.html or "").splitlines() if line.strip())
+    html = _COMMENT.sub("", tree.html or "")
+    return "\n".join(line for line in html.splitlines() if line.strip())

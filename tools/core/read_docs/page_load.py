@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "page_scripts")
 DOCUMENTS = ("text/html", "application/xhtml+xml")
+AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
+"""Requests that a page's text may depend on; sockets and streams of events are never meant to end."""
+
+NOT_FOR_BROWSERS = ("net::ERR_ABORTED", "net::ERR_INVALID_AUTH_CREDENTIALS")
+"""A download, and a page that asks for a password: plain HTTP tells what they are."""
+
 ATTEMPTS_MAX = 3
 """A page may go on to another document while it is read."""
 
@@ -135,7 +141,7 @@ class PageLoad:
         if answer is None:
             raise PageFailure(f"{shown(self._address.url)} did not answer in time. Try again, or another address.")
         fault = answer.get("errorText")
-        if fault == "net::ERR_ABORTED" or answer.get("isDownload"):
+        if fault in NOT_FOR_BROWSERS or answer.get("isDownload"):
             raise OtherType
         if fault:
             raise PageFailure(self._fault_text(fault, self._address.url))
@@ -185,12 +191,10 @@ class PageLoad:
                 url = shown(params["request"]["url"])
                 start = shown(self._address.url)
                 self._fail(PageFailure(f"{start} redirects more than {FETCH_REDIRECTS_MAX} times, at last to {url}."))
-        if params.get("type") not in ("EventSource", "Ping") and not params["request"]["url"].startswith("data:"):
+        if params.get("type") in AWAITED and params["request"]["url"].startswith("http"):
             self._in_flight.add(params["requestId"])
 
     def _responded(self, params: dict[str, Any]) -> None:
-        if params.get("type") == "EventSource":
-            self._in_flight.discard(params["requestId"])
         if params["requestId"] != self._document:
             return
         self._response = params["response"]

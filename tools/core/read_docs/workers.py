@@ -18,6 +18,10 @@ ANSWERS_MAX = 200
 """Then a worker is replaced: native code may lose memory, and its address space is bounded."""
 
 
+class _Stale(Exception):
+    """A worker that has answered before does not answer any more."""
+
+
 class Workers:
     """Belongs to one event loop."""
 
@@ -43,21 +47,31 @@ class Workers:
 
     async def ask(self, question: dict[str, Any], body: bytes) -> tuple[dict[str, Any], str]:
         """(what it answers, text). Raises WorkerFailure; cancelled, it leaves no process."""
+        whole = json.dumps(question).encode() + b"\n" + body
         async with self._slots:
-            worker = await self._worker()
             try:
-                line = json.dumps(question).encode()
-                answer = await worker.ask(line + b"\n" + body, PAGE_ANSWER_BYTES_MAX)
-            except BaseException:
-                self._end(worker)
-                raise
-            if worker.answered < ANSWERS_MAX:
-                self._idle.append(worker)
-            else:
-                self._end(worker)
-            self._end_later()
+                answer = await self._asked(await self._worker(), whole)
+            except _Stale:  # it had died since its last answer, for reasons of its own
+                answer = await self._asked(await WorkerProcess.start(MODULE), whole)
         line, _, text = answer.partition(b"\n")
         return json.loads(line), text.decode("utf-8")
+
+    async def _asked(self, worker: WorkerProcess, question: bytes) -> bytes:
+        """Raises _Stale of a worker that has answered before, WorkerFailure of a new one."""
+        try:
+            answer = await worker.ask(question, PAGE_ANSWER_BYTES_MAX)
+        except WorkerFailure as failure:
+            self._end(worker)
+            raise (_Stale(str(failure)) if worker.answered else failure) from None
+        except BaseException:
+            self._end(worker)
+            raise
+        if worker.answered < ANSWERS_MAX:
+            self._idle.append(worker)
+        else:
+            self._end(worker)
+        self._end_later()
+        return answer
 
     async def _worker(self) -> WorkerProcess:
         if self._starting is not None and not self._idle:
