@@ -129,7 +129,9 @@ class LocalCore:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(EVENT_S_MAX)
 
     def close(self) -> None:
-        """As the server ends: calls are cancelled, commands ended, states closed."""
+        """As the server ends: calls are cancelled, commands ended, states closed. Idempotent."""
+        if self._loop.is_closed():
+            return
 
         async def cancel_all() -> None:
             others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

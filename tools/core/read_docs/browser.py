@@ -231,6 +231,8 @@ class _Running:
         try:
             await asyncio.wait((ended, hello), timeout=BROWSER_START_S_MAX, return_when=asyncio.FIRST_COMPLETED)
             if not hello.done() or hello.exception() is not None:
+                if self.cdp.closed.done():  # its end of a pipe closes a moment before it has ended
+                    await asyncio.wait((ended,), timeout=1.0)
                 how = "ended at once" if ended.done() else f"did not answer within {BROWSER_START_S_MAX} s"
                 raise BrowserFailure(f"{program} {how}{_last_words(log)}")
         finally:
