@@ -46,7 +46,7 @@ class SpawnFailure(Exception):
 class Job:
     """What is to run, for one supervisor. `discard` when it did not start."""
 
-    __slots__ = ("command_path", "cwd", "log_path", "packed", "program", "shell")
+    __slots__ = ("command_path", "cwd", "log_path", "packed", "program", "scratch_path", "shell")
 
     def __init__(
         self,
@@ -60,20 +60,24 @@ class Job:
         survive: bool,
         prefix: Sequence[str],
         confinement: Sequence[str],
+        scratch_path: str,
     ) -> None:
         """Raises SpawnFailure, and OSError when the file of a long command cannot be written."""
         argument = _argument(command)
-        if "\0" in "".join((cwd, log_path, status_path, *prefix, *confinement)):
-            raise SpawnFailure(f"A path contains a NUL byte: {[cwd, log_path, status_path, *prefix]}. Leave it out.")
+        if "\0" in "".join((cwd, log_path, status_path, scratch_path, *prefix, *confinement)):
+            paths = [cwd, log_path, status_path, scratch_path, *prefix]
+            raise SpawnFailure(f"A path contains a NUL byte: {paths}. Leave it out.")
         self.cwd = cwd
         self.log_path = log_path
         self.shell = find_shell(env.get("PATH", ""))
         self.program = prefix[0] if prefix else self.shell
         self.command_path = ""
+        self.scratch_path = scratch_path.rstrip("/")
         if len(argument) >= LONG_COMMAND_BYTES:
             argument = self._through_file(argument)
         shell_name = self.shell if prefix else os.path.basename(self.shell)
-        places = (cwd, log_path, status_path, self.command_path, self.program)
+        delete = f"{self.scratch_path}/" if self.scratch_path else self.command_path
+        places = (cwd, log_path, status_path, delete, self.program)
         counts = (str(len(confinement)), str(len(prefix) + 3))
         fields = "\0".join((*places, *counts, *confinement, *prefix, shell_name, "-c"))
         body = b"%d\0%b\0%d\0%b\0%b\0%b" % (
@@ -86,7 +90,8 @@ class Job:
 
     def _through_file(self, command: bytes) -> bytes:
         """A short command that runs the long one from a file; `$0`, `$$` and the exit code stay what they would be."""
-        self.command_path = f"{self.log_path}.{os.urandom(6).hex()}.command"
+        name = f"{os.urandom(6).hex()}.command"
+        self.command_path = f"{self.scratch_path}/{name}" if self.scratch_path else f"{self.log_path}.{name}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(self.command_path, flags, 0o600)
         try:
@@ -104,8 +109,12 @@ class Job:
         return b'eval "$(/bin/cat %b 2>/dev/null || cat %b)"' % (quoted, quoted)  # PATH may be useless
 
     def discard(self) -> None:
-        """Deletes the file of a long command. The supervisor does it when the shell ended."""
-        if self.command_path:
+        """Deletes the file of a long command and the scratch directory. The supervisor does it when it ran."""
+        if self.scratch_path:
+            import shutil
+
+            shutil.rmtree(self.scratch_path, ignore_errors=True)
+        elif self.command_path:
             try:
                 os.unlink(self.command_path)
             except OSError:

@@ -497,3 +497,103 @@ SEARCH_URL_CHARS_MAX = 2048
 
 SEARCH_REST_S_MAX = 600
 """How long an engine that asked for rest (Retry-After, backoff) is left alone at most; then it is asked again."""
+
+# -- fetching from the web
+
+URL_CHARS_MAX = 8192
+"""Longest URL taken; servers refuse longer ones, and models write ones of 200."""
+
+FETCH_BYTES_MAX = 10 * 1024 * 1024
+"""Largest body of one page, after decoding."""
+
+FETCH_ERROR_BYTES_MAX = 64 * 1024
+"""Read of the body of an answer that is an error; a sentence of it is shown."""
+
+FETCH_HEADER_BYTES_MAX = 64 * 1024
+"""Status line and headers of one answer; servers send 0.5 to 4 KB, and Chromium takes 256 KB."""
+
+FETCH_REDIRECTS_MAX = 5
+"""Redirects followed; sites need one or two."""
+
+FETCH_ADDRESSES_MAX = 16
+"""Addresses of one name that are judged and tried."""
+
+RESOLVE_S_MAX = 10.0
+"""For a resolver to answer: two tries of 5 s, which is its own default."""
+
+CONNECT_S_MAX = 8.0
+"""For one address to accept a connection."""
+
+CONNECT_NEXT_S = 2.5
+"""The same while there are other addresses to try."""
+
+TLS_HANDSHAKE_S_MAX = 10.0
+"""For a TLS handshake; slow ones take 1 s."""
+
+PROXY_CONNECTIONS_MAX = 128
+"""Connections of one browser tab at the same time; Chromium opens at most 32 through a proxy."""
+
+PROXY_BYTES_MAX = 64 * 1024 * 1024
+"""What one page may load with everything that belongs to it; large ones load 10 MB, most of it images."""
+
+# -- pages
+
+PAGE_WORKER_BYTES_MAX = 1536 * 1024 * 1024
+"""Address space of the process that takes pages apart: a tree of 10 MB of HTML takes some 400 MB, and copies of it."""
+
+PAGE_WORKER_S_MAX = 15
+"""Its processor time for one page; 10 MB of HTML take about 5 s."""
+
+PAGE_ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""What it may answer; tables with long links become longer as markdown than they were."""
+
+BROWSER_START_S_MAX = 15
+"""For a browser to answer; it takes 0.2 s on an idle machine and 3 s on one that does ten other things."""
+
+BROWSER_IDLE_S = 120.0
+"""A browser that had no tab for so long is closed: it holds some 300 MB, and a model reads a page in a minute."""
+
+BROWSER_LOG_BYTES_MAX = 64 * 1024 * 1024
+"""What a browser may write to stderr in its life; past it it is ended."""
+
+TAB_CLOSE_S_MAX = 2.0
+"""For a tab to go; it takes 10 ms."""
+
+TABS_MAX = 4
+"""Tabs with a page at the same time, each some 100 MB; further calls queue."""
+
+PAGE_TEXT_CHARS_ENOUGH = 200
+"""A page with scripts and less text than this is taken for an empty frame that scripts fill."""
+
+PAGE_TOTAL_S_MAX = 30.0
+"""For one page, from the call to its answer: what clients wait for a tool at the least."""
+
+PAGE_CONVERT_S = 3.0
+"""Of those, kept for reading and converting what has been loaded; 10 MB of HTML take longer, and are refused then."""
+
+PAGE_LOAD_S_MAX = 12.0
+"""For the load event; a page whose pictures or trackers hang is read without them."""
+
+PAGE_QUIET_S_MAX = 6.0
+"""After the load event, for requests in progress to end; some are never meant to."""
+
+PAGE_THIN_S_MAX = 3.0
+"""After that, for a page that shows next to nothing to show something."""
+
+PAGE_WAIT_MS_MAX = 30_000
+"""Longest `wait_ms`, from the seed's contract; what is left of the whole time bounds it too."""
+
+PAGE_WORKERS_MAX = 2
+"""Processes that convert pages at the same time: as many as a small machine has processors."""
+
+PAGE_WORKERS_IDLE_S = 120.0
+"""One that had nothing to do for so long is ended; starting another takes 0.1 s."""
+
+PAGE_CACHE_S = 15 * 60.0
+"""How long a page is answered from memory: models read a page again when their context was cut."""
+
+PAGE_CACHE_CHARS_MAX = 8 * 1024 * 1024
+"""Of all kept pages together."""
+
+PAGE_FILES_KEPT_MAX = 200
+"""Files of pages that were longer than an answer, the newest."""

@@ -287,13 +287,16 @@ async def spawn(
     survive: bool = False,
     prefix: Sequence[str] = (),
     confinement: Sequence[str] = (),
+    scratch_path: str = "",
 ) -> Command:
     """Start `bash -c command` in a new session, stdin /dev/null, stdout+stderr appended to `log_path` (0600).
 
     All paths are absolute. `output_bytes_max`: 0 for no bound. `status_path`: file the supervisor writes once the
     shell ended, readable when this server is gone (`read_status`). `survive`: do not kill the command when this
     server dies. `prefix`: a program and its arguments that exec the shell, such as a sandbox. `confinement`: what the
-    supervisor does to the process before that (scorpio/sandbox.py). The job is handed over before this first waits.
+    supervisor does to the process before that (scorpio/sandbox.py). `scratch_path`: a directory of this command alone,
+    deleted with all in it when none of its processes is left, by the supervisor, so that it does not outlive a server
+    that was killed; `log_path` may be in it. The job is handed over before this first waits.
 
     Raises SpawnFailure.
     """
@@ -308,6 +311,7 @@ async def spawn(
             survive=survive,
             prefix=prefix,
             confinement=confinement,
+            scratch_path=scratch_path,
         )
     except OSError as error:
         raise SpawnFailure(explain(error.errno or 0)) from None

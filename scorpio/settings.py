@@ -7,7 +7,6 @@ key or a bad value is a warning that names file and line.
 from __future__ import annotations
 
 import os
-import stat
 
 from scorpio.limits import (
     BASH_MAX_OUTPUT_BYTES_DEFAULT,
@@ -15,19 +14,21 @@ from scorpio.limits import (
     GZIP_FETCH_BYTES_MAX_DEFAULT,
     GZIP_FETCH_MS_MAX_DEFAULT,
 )
+from scorpio.settings_lines import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
 FILE_NAME = "scorpio-env.txt"
 OLD_FILE_NAME = "scorpiox-env.txt"
-FILE_BYTES_MAX = 256 * 1024
-"""Longest configuration file read; a real one has a few hundred bytes."""
 
 TRUE_WORDS = ("true", "1", "yes", "on")
 FALSE_WORDS = ("false", "0", "no", "off")
+
+ADDRESS_POLICIES = ("deny", "direct", "allow")
+"""From the tightest; scorpio/address_policy.py says what they mean."""
 
 
 ENFORCEMENTS = ("strict", "advisory", "off")
@@ -114,6 +115,13 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
+def _address_policy(value: str) -> str:
+    word = value.lower()
+    if word not in ADDRESS_POLICIES:
+        raise ValueError(f"must be one of {', '.join(ADDRESS_POLICIES)}")
+    return word
+
+
 class Key:
     """One key: how it is read, its default, and what a project's file may do with it."""
 
@@ -158,6 +166,10 @@ def _subset(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
     return set(new) <= set(old)
 
 
+def _tighter_policy(old: str, new: str) -> bool:
+    return ADDRESS_POLICIES.index(new) <= ADDRESS_POLICIES.index(old)
+
+
 def _anything(old: object, new: object) -> bool:
     return True
 
@@ -196,6 +208,8 @@ KEYS = (
     Key("WEBSEARCH_ENGINES", _search_engines, SEARCH_ENGINES, _subset),
     Key("SEARXNG_URL", _web_address, ""),
     *(Key(f"WEBSEARCH_ENDPOINT_{name.upper()}", _web_address, "") for name in SEARCH_ENGINES),
+    Key("READDOCS_PRIVATE", _address_policy, "direct", _tighter_policy),
+    Key("CHROMIUM_PATH", str, ""),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}
 
@@ -246,6 +260,10 @@ class Settings:
     websearch_engines: tuple[str, ...]
     searxng_url: str
     """Address of the user's own SearXNG; "" for none."""
+    readdocs_private: str
+    """What private addresses are to a fetch: direct (only where the call's own URL names it), deny, allow."""
+    chromium_path: str
+    """The browser that renders pages; "" to look for one."""
 
     def __init__(
         self,
@@ -283,7 +301,7 @@ class _Reading:
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
-        for where, name, value in _lines(path):
+        for where, name, value in lines(path):
             if value is None:
                 shown = "a line with a secret" if _names_a_secret(name) else repr(name[:80])
                 self.warnings.append(f"{where}: {shown} is not KEY=VALUE; the line is ignored.")
@@ -313,15 +331,6 @@ class _Reading:
         self.sources[name] = where
 
 
-def _lines(path: str) -> Iterator[tuple[str, str, str | None]]:
-    """(where, name, value) of every line that says something; a line without `=` is a name with the value None."""
-    for number, raw in enumerate(content(path).decode("utf-8", "replace").splitlines(), 1):
-        line = raw.strip()
-        if line and not line.startswith("#"):
-            name, equals, value = line.partition("=")
-            yield f"{path}:{number}", name.strip(), _unquoted(value) if equals else None
-
-
 def _names_a_secret(line: str) -> bool:
     return any(key.secret and key.name in line for key in KEYS)
 
@@ -332,7 +341,7 @@ def read_keys(path: str, names: Collection[str]) -> tuple[dict[str, Any], tuple[
     The lines are those of a shell or of dotenv: `export ` may stand before a key.
     """
     reading = _Reading()
-    for where, name, value in _lines(path):
+    for where, name, value in lines(path):
         name = name.removeprefix("export ").strip()
         if value is not None and name in names:
             reading.set(name, value, where)
@@ -344,30 +353,6 @@ def _shown(value: str) -> str:
     before, at, after = value.rpartition("@")
     scheme, separator, _ = before.partition("://")
     return (f"{scheme}{separator}…@{after}" if separator else f"…@{after}")[:80] if at else value[:80]
-
-
-def content(path: str) -> bytes:
-    """b"" where there is no file. Never waits: a repository may hold a link to a terminal or a pipe in its place."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    except OSError:
-        return b""
-    try:
-        return os.read(file, FILE_BYTES_MAX) if stat.S_ISREG(os.fstat(file).st_mode) else b""
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
-
-
-def _unquoted(value: str) -> str:
-    """A value without surrounding quotes or a trailing ` # comment`."""
-    value = value.strip()
-    if len(value) > 1 and value[0] in "\"'":
-        end = value.find(value[0], 1)
-        if end > 0:
-            return value[1:end]
-    return value.split(" #", 1)[0].rstrip()
 
 
 def load(environ: Mapping[str, str], home_root: str, project: str | None = None) -> Settings:

@@ -11,9 +11,9 @@ import mmap
 import os
 import select
 import signal
-import sys
 import time
 
+from scorpio.confine import prctl
 from scorpio.descendants import Descendants, process_exists, signal_process
 
 TYPE_CHECKING = False
@@ -135,7 +135,7 @@ class Supervisor:
         if reason:
             self.shared[REASON] = REASONS.index(reason)
         self.shared[SHELL_ENDED] = 1
-        if self.job.delete:
+        if self.job.delete and not self.job.delete.endswith(b"/"):
             _delete(self.job.delete)
         if self.job.status:
             self.write_status()
@@ -172,6 +172,10 @@ class Supervisor:
             return
         if not self.shared[SHELL_ENDED]:
             self.shell_ended(-1, -1, "lost")
+        if self.job.delete.endswith(b"/"):
+            import shutil
+
+            shutil.rmtree(self.job.delete[:-1], ignore_errors=True)
         self.send_exited(gone=True)
         if self.watching and self.state != RUNNING:
             self.send(f"killed {len(self.descendants.signalled)}\n")
@@ -281,9 +285,9 @@ class Supervisor:
 
 
 def run_parent(job: Job, guard_pid: int, shared: memoryview) -> None:
-    _prctl(PR_SET_NAME, b"command-parent")
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(PR_SET_PDEATHSIG, signal.SIGCHLD)  # only a wake-up: the loop compares getppid()
+    prctl(PR_SET_NAME, b"command-parent")
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_PDEATHSIG, signal.SIGCHLD)  # only a wake-up: the loop compares getppid()
     parent = Supervisor(job, guard_pid, 0, shared, watching=False)
     told, tell = os.pipe()
     try:
@@ -360,8 +364,8 @@ def main() -> None:
     os.setsid()
     os.chdir("/")
     os.closerange(1, 65536)  # the server's output too: its reader waits for the end
-    _prctl(PR_SET_NAME, b"command-guard")
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_NAME, b"command-guard")
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     what = "job"
     try:
         job = read_job()
@@ -384,13 +388,6 @@ def main() -> None:
 
 def _now_ms() -> float:
     return time.monotonic() * 1000
-
-
-def _prctl(option: int, value: int | bytes) -> None:
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _delete(path: bytes) -> None:

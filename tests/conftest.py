@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.links import Link
 
-pytest_plugins = ("tests.builds",)
+pytest_plugins = ("tests.builds", "tests.web_site")
 
 TRANSPORTS = ("in-process", "stdio", "frozen")
 

@@ -15,8 +15,10 @@
  *
  * Control socket: descriptor 0. First comes the job: its length as 8 decimal digits, then strings, each ended by NUL:
  *   survive (0|1), end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max (0: none), cwd, log file,
- *   status file (or empty), file to delete when the shell ended (or empty), program, number of strings that confine
- *   the command (0: nothing does), number of arguments, those strings (confine.h), argv[0], argv[1]…, NAME=value…
+ *   status file (or empty), what to delete (or empty), program, number of strings that confine the command (0: nothing
+ *   does), number of arguments, those strings (confine.h), argv[0], argv[1]…, NAME=value…
+ * What to delete: a file, when the shell ended; a path with a slash at its end is a directory, deleted with all that is
+ * in it when no descendant is left, whoever ended them, so that it goes with a server that was killed.
  * A supervisor may wait for its job for ever, as one that was started ahead does. Lines to the supervisor:
  *   terminate GRACE_MS     TERM to every descendant, KILL after the grace; again: the earlier deadline holds
  *   (end of file)          the server is gone: terminate end_grace_ms, unless `survive`
@@ -46,6 +48,7 @@
 
 #include "confine.h"
 #include "descendants.h"
+#include "remove_tree.h"
 
 _Static_assert(sizeof(long) == 8, "64-bit Linux only: elsewhere the calls have other structures");
 
@@ -64,6 +67,7 @@ static struct {
     long survive, end_grace_ms, term_grace_ms, settle_ms, stuck_ms, output_bytes_max;
     char *cwd, *log, *status, *delete, *program, **confinement, **argv, **environment;
     long confinement_count;
+    int deletes_directory;
 } job;
 
 /* Seen by both processes, so that either can finish what the other began. */
@@ -167,7 +171,7 @@ static void shell_ended(int code, int signal, const char *reason) {
     shared->signal = signal;
     if (reason) shared->reason = reason;
     shared->shell_ended = 1;
-    if (*job.delete) CALL3(unlinkat, AT_FDCWD, job.delete, 0);
+    if (*job.delete && !job.deletes_directory) CALL3(unlinkat, AT_FDCWD, job.delete, 0);
     write_status();
     settle_at = now_ms() + job.settle_ms; /* helpers that are dying already do not count as left behind */
 }
@@ -199,6 +203,7 @@ static int reap(void) {
 static int finish(void) {
     if (shared->failed) return 0;
     if (!shared->shell_ended) shell_ended(-1, -1, "lost");
+    if (job.deletes_directory) remove_tree(AT_FDCWD, job.delete, 0);
     send_exited(1);
     if (watching && state != RUNNING) send_line("killed", found.signalled, -1);
     return 0;
@@ -415,6 +420,9 @@ static int read_job(void) {
     job.log = strings[7];
     job.status = strings[8];
     job.delete = strings[9];
+    long end = length(job.delete);
+    job.deletes_directory = end > 1 && job.delete[end - 1] == '/';
+    if (job.deletes_directory) job.delete[end - 1] = 0; /* with it a link would be followed */
     job.program = strings[10];
     job.confinement = strings + JOB_FIELDS;
     job.confinement_count = confining;

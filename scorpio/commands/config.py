@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from scorpio.app import settings_and_home
-from scorpio.settings import FILE_NAME, KEYS, Key, content, project_of
+from scorpio.settings import FILE_NAME, KEYS, Key, project_of
+from scorpio.settings_lines import content
 
 UNSET = "(not set)"
 SECRET = "(set, not shown)"

@@ -193,3 +193,65 @@ async def abandon(commands: Commands, tag: str) -> None:
     await commands.start(f"sleep {tag}")
     commands.started.clear()
     assert await until(lambda: living(tag))
+
+
+def _litter(directory: Path) -> Path:
+    """A scratch directory with files, directories and links in it."""
+    scratch = directory / "scratch"
+    (scratch / "a" / "b").mkdir(parents=True)
+    for number in range(200):
+        (scratch / "a" / "b" / f"file-{number}-{'x' * 100}").write_text("")
+    (scratch / "link").symlink_to(directory / "kept")
+    (scratch / "a" / "link").symlink_to(directory / "kept" / "file")
+    (directory / "kept").mkdir()
+    (directory / "kept" / "file").write_text("kept")
+    return scratch
+
+
+@pytest.mark.requirement("process:scratch")
+def test_the_scratch_directory_of_a_command_goes_with_its_last_process(commands: Commands, tmp_path: Path) -> None:
+    scratch = _litter(tmp_path)
+
+    async def body() -> None:
+        command = await commands.start(f"echo > {scratch}/new; sleep 1000 &", scratch_path=str(scratch))
+        await command.wait_shell()
+        assert scratch.is_dir()
+        await command.terminate(0)
+        assert not scratch.exists()
+
+    commands.run(body)
+    assert (tmp_path / "kept" / "file").read_text() == "kept"
+
+
+@pytest.mark.requirement("process:scratch")
+def test_the_scratch_directory_of_a_command_goes_when_the_server_is_killed(serve: Any, tmp_path: Path) -> None:
+    scratch = _litter(tmp_path)
+    server = serve(
+        {"command": f"trap '' TERM; while :; do echo > {scratch}/$RANDOM; done", "scratch_path": f"{scratch}"}
+    )
+    server.kill()
+    assert wait_until(lambda: not scratch.exists())
+    assert (tmp_path / "kept" / "file").read_text() == "kept"
+
+
+def test_a_link_in_place_of_the_scratch_directory_is_not_followed(commands: Commands, tmp_path: Path) -> None:
+    scratch = _litter(tmp_path)
+    moved = tmp_path / "moved"
+
+    async def body() -> None:
+        swap = f"mv {scratch} {moved}; ln -s {moved} {scratch}"
+        await (await commands.start(swap, scratch_path=f"{scratch}/")).wait_gone()
+
+    commands.run(body)
+    assert (moved / "a" / "b").is_dir()
+
+
+def test_the_scratch_directory_of_a_command_that_did_not_start_goes_at_once(commands: Commands, tmp_path: Path) -> None:
+    scratch = _litter(tmp_path)
+
+    async def body() -> None:
+        with pytest.raises(process.SpawnFailure):
+            await commands.start("true", cwd=str(tmp_path / "missing"), scratch_path=str(scratch))
+
+    commands.run(body)
+    assert not scratch.exists()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tools.core.background_tasks import BackgroundTasks
     from tools.core.delivery import Delivery
     from tools.core.plans import Plans
+    from tools.core.read_docs.pages import Pages
     from tools.core.read_image.decoder import Decoders
     from tools.core.skills import Prompt
     from tools.core.task_store import TaskStore
@@ -47,6 +48,7 @@ class CoreState:
         self._background_tasks: BackgroundTasks | None = None
         self.skills = Skills(home, settings)
         self._image_decoders: Decoders | None = None
+        self._pages: Pages | None = None
         self._database: Database | None = None
         self._dialogs: Dialogs | None = None
         self._ticker: Ticker | None = None
@@ -86,6 +88,15 @@ class CoreState:
 
             self._image_decoders = Decoders()
         return self._image_decoders
+
+    @property
+    def pages(self) -> Pages:
+        """For the slow lane."""
+        if self._pages is None:
+            from tools.core.read_docs.pages import Pages
+
+            self._pages = Pages(self._settings)
+        return self._pages
 
     @property
     def database(self) -> Database:
@@ -230,6 +241,8 @@ class CoreState:
             self._dialogs.close()
         if self._searches is not None:
             self._searches.close()
+        if self._pages is not None:
+            self._pages.close()
         if self._background_tasks is not None:
             self._background_tasks.close()
         if self._ticker is not None:

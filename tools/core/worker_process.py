@@ -1,4 +1,4 @@
-"""Processes of our own code for work that does not belong into the server's: how one is started, and bounds itself.
+"""What a process of our own code does first: it ends with the server, and bounds itself. See scorpio/worker_process.py.
 
 Native code that is fed with data from anywhere may crash, hang or take all memory: here it takes only its process
 along.
@@ -8,26 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-
-
-def command(module: str) -> list[str]:
-    """What runs `main` of a module of tools. The frozen program has no interpreter beside it: it starts itself."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "--internal-worker", module]
-    return [sys.executable, "-P", "-m", module]  # -P: nothing of the working directory is imported
-
-
-def environment() -> dict[str, str]:
-    """All of ours, because the frozen program needs its own variables."""
-    variables = dict(os.environ)
-    variables["MALLOC_ARENA_MAX"] = "1"  # each arena of a worker's threads reserves 64 MiB of its address space
-    if not getattr(sys, "frozen", False):
-        root = os.path.abspath(__file__)
-        for _ in __name__.split("."):
-            root = os.path.dirname(root)
-        inherited = variables.get("PYTHONPATH")
-        variables["PYTHONPATH"] = root + os.pathsep + inherited if inherited else root
-    return variables
 
 
 def end_with_parent() -> None:

@@ -50,6 +50,17 @@ def core(open_core: Callable[..., LocalCore]) -> LocalCore:
     return open_core()
 
 
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory, supervisor_path: str) -> Iterator[LocalCore]:
+    """One server for all tests that only read pages: its browser is started once. Every test has sites of its own."""
+    directory = tmp_path_factory.mktemp("reader")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCORPIO_SUPERVISOR", supervisor_path)
+        core = LocalCore(directory / "home", directory)
+    yield core
+    core.close()
+
+
 @pytest.fixture
 def _patient_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """A start waits for an early death however slow this machine is now. For tasks that do die."""

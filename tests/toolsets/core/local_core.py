@@ -26,6 +26,8 @@ from tools.core.state import CoreState, open_state
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from tools.core.read_docs.documents import Documents
+
 FOLDERS = {
     "Bash": "bash",
     "BackgroundBash": "background_bash",
@@ -34,6 +36,7 @@ FOLDERS = {
     "KillBgTask": "kill_bg_task",
     "PlanMode": "plan_mode",
     "WebSearch": "web_search",
+    "ReadDocs": "read_docs",
 }
 RUNTIME = re.compile(r"(?<= )\d+s(?=[,;:\]])")
 EVENT_S_MAX = 30.0
@@ -126,6 +129,15 @@ class LocalCore:
 
         return bool(self.wait(others()) == 0)
 
+    def documents(self) -> Documents:
+        """What reads pages, made in the loop it belongs to."""
+
+        async def made() -> Documents:
+            return self.state.pages.documents
+
+        documents: Documents = self.wait(made())
+        return documents
+
     def wait(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(EVENT_S_MAX)
 
@@ -142,6 +154,8 @@ class LocalCore:
 
         process.end_all(0)
         self.wait(cancel_all())
+        if self.state.pages.started is not None:
+            self.wait(self.state.pages.started.gone())
         self.state.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(EVENT_S_MAX)

@@ -11,7 +11,7 @@ from scorpio.limits import (
     IMAGE_DECODER_BYTES_MAX,
     IMAGE_DECODERS_RUNNING_MAX,
 )
-from tools.core.worker_process import command, environment
+from scorpio.worker_process import command, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

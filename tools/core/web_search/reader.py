@@ -10,8 +10,8 @@ import json
 import subprocess
 
 from scorpio.limits import SEARCH_HITS_MAX, SEARCH_READ_MS_MAX, SEARCH_URL_CHARS_MAX
+from scorpio.worker_process import command, environment
 from tools.core.web_search.engine import ERROR, Refused
-from tools.core.worker_process import command, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
