@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from scorpio.limits import TASK_OUTPUT_UPDATES_S
+from tools.core.limits import TASK_OUTPUT_UPDATES_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

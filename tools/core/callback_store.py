@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import time
 
-from scorpio.limits import TIDINGS_KEPT_DAYS, TIDINGS_WAITING_MAX
 from tools.core.callback import Callback
+from tools.core.limits import TIDINGS_KEPT_DAYS, TIDINGS_WAITING_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading
 import time
 
-from scorpio.limits import CALLBACK_SLOTS_MAX
 from scorpio.tool import ToolFailure
 from tools.core.callback import Callback, now_s
 from tools.core.callback_store import CALLBACK, Tiding
+from tools.core.limits import CALLBACK_SLOTS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import _thread
 import time
 
-from scorpio.limits import CALLBACK_IDLE_S, CALLBACK_LOOK_S, END_MS_MAX, TOLD_BUSY_S
+from scorpio.limits import END_MS_MAX
 from scorpio.settings import project_of
 from scorpio.state.database import StateError
 from scorpio.tool import text_block
 from tools.core.callback import now_s
 from tools.core.callback_store import CALLBACK, TASK, CallbackStore, Tiding
 from tools.core.callbacks import Callbacks
+from tools.core.limits import CALLBACK_IDLE_S, CALLBACK_LOOK_S, TOLD_BUSY_S
 from tools.core.output_log import duration_text
 from tools.core.output_text import one_line
 from tools.core.server_presence import Presence

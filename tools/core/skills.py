@@ -9,11 +9,11 @@ from __future__ import annotations
 import _thread
 import os
 
-from scorpio.limits import SKILL_ARGUMENTS_BYTES_MAX, SKILL_NAME_CHARS_MAX, SKILL_PROJECTS_KEPT_MAX
 from scorpio.settings import project_of
 from scorpio.tool import ToolFailure
 from tools.core.invoke_skill import catalogue, skill_files
 from tools.core.invoke_skill.front_matter import cut
+from tools.core.limits import SKILL_ARGUMENTS_BYTES_MAX, SKILL_NAME_CHARS_MAX, SKILL_PROJECTS_KEPT_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

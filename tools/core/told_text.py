@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scorpio.limits import CALLBACK_LATE_S
 from tools.core.callback_store import CALLBACK, Tiding
+from tools.core.limits import CALLBACK_LATE_S
 from tools.core.output_log import duration_text
 
 TYPE_CHECKING = False

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from scorpio.limits import OPTION_LABEL_CHARS_MAX, QUESTION_CHARS_MAX, QUESTIONS_JSON_CHARS_MAX
 from scorpio.server import calls
 from scorpio.settings import load
 from scorpio.tool import ToolFailure
@@ -25,6 +24,7 @@ from tests.links import ROOT
 from tests.wire import MODERN, AnswerError, Wire
 from tools.core.ask_user_question import by_form
 from tools.core.ask_user_question.questions import Question, parse
+from tools.core.limits import OPTION_LABEL_CHARS_MAX, QUESTION_CHARS_MAX, QUESTIONS_JSON_CHARS_MAX
 
 Connect = Callable[..., Wire]
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorpio.limits import TYPED_ANSWER_CHARS_MAX
 from tools.core.ask_user_question.answers import answered
 from tools.core.ask_user_question.cells import cell_width, cut, tail, text_width, wrap
 from tools.core.ask_user_question.dialog import Dialog
 from tools.core.ask_user_question.keys import PASTE, Keys
 from tools.core.ask_user_question.questions import Option, Question, parse
+from tools.core.limits import TYPED_ANSWER_CHARS_MAX
 
 ONE = {"question": "Which?", "options": ["A", "B", "C"]}
 SEVERAL = {**ONE, "multiSelect": True}

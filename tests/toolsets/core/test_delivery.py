@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scorpio.limits import TIDINGS_WAITING_MAX
 from scorpio.state.database import Database
 from scorpio.state.home import Home
 from tests.links import ROOT, ChildProcess, InProcess, clean_environment
@@ -27,6 +26,7 @@ from tests.wire import LEGACY, MODERN, Wire
 from tools.core.callback import FOR_EVER, Callback
 from tools.core.callback_store import CALLBACK, TASK, CallbackStore, Tiding, WaitingTidings
 from tools.core.delivery import CHANNEL_METHOD
+from tools.core.limits import TIDINGS_WAITING_MAX
 from tools.core.migrations import MIGRATIONS
 from tools.core.state import CoreState
 from tools.core.told_text import told_text

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorpio.limits import SKILL_ARGUMENT_NAMES_MAX, SKILL_DESCRIPTION_CHARS_MAX
 from tools.core.invoke_skill.front_matter import FAULTS_MAX, FrontMatter, read
+from tools.core.limits import SKILL_ARGUMENT_NAMES_MAX, SKILL_DESCRIPTION_CHARS_MAX
 
 
 def about(*lines: str) -> FrontMatter:

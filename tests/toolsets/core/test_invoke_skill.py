@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from scorpio.limits import (
+from tests.links import ROOT, ChildProcess, clean_environment
+from tests.process.commands import BARE, compile_supervisor
+from tests.wire import LEGACY, MODERN, ErrorAnswer, Wire
+from tools.core.limits import (
     SKILL_ARGUMENTS_BYTES_MAX,
     SKILL_COMMANDS_MAX,
     SKILL_FILE_BYTES_MAX,
     TOOL_DESCRIPTION_BYTES_MAX,
 )
-from tests.links import ROOT, ChildProcess, clean_environment
-from tests.process.commands import BARE, compile_supervisor
-from tests.wire import LEGACY, MODERN, ErrorAnswer, Wire
 
 pytestmark = pytest.mark.builds("source")  # both, where the executable could differ
 

@@ -26,8 +26,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, TiffImagePlugin
 
-from scorpio.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_DECODERS_RUNNING_MAX
 from scorpio.tool import Call, ToolFailure, ToolResult
+from tools.core.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_DECODERS_RUNNING_MAX
 from tools.core.read_image import decoder, headers
 from tools.core.read_image.decoder import Decoders
 from tools.core.read_image.handler import handle

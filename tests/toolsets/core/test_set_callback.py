@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scorpio.limits import CALLBACK_DELAY_S_MAX, CALLBACK_MESSAGE_CHARS_MAX, CALLBACK_REPEATS_MAX
 from tests.wire import MODERN
 from tools.core.callback import FOR_EVER, Callback, now_s
+from tools.core.limits import CALLBACK_DELAY_S_MAX, CALLBACK_MESSAGE_CHARS_MAX, CALLBACK_REPEATS_MAX
 
 if TYPE_CHECKING:
     from tests.wire import Connect, Wire

@@ -12,13 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorpio.limits import (
-    SKILL_FILE_BYTES_MAX,
-    SKILL_FILES_SHOWN_MAX,
-    SKILL_TEXT_CHARS_MAX,
-    SKILLS_MAX,
-    TOOL_DESCRIPTION_BYTES_MAX,
-)
 from scorpio.settings import load
 from scorpio.tool import ToolFailure
 from tools.core.directory_watch import DirectoryWatch, nearest_existing
@@ -38,6 +31,13 @@ from tools.core.invoke_skill.skill_files import (
     sources,
 )
 from tools.core.invoke_skill.substitution import Command, Substitution
+from tools.core.limits import (
+    SKILL_FILE_BYTES_MAX,
+    SKILL_FILES_SHOWN_MAX,
+    SKILL_TEXT_CHARS_MAX,
+    SKILLS_MAX,
+    TOOL_DESCRIPTION_BYTES_MAX,
+)
 
 EVENT_S_MAX = 30.0
 """For what takes milliseconds; this long only when it never comes."""

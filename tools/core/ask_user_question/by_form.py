@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scorpio.limits import INSTANT_ANSWER_MS
 from scorpio.tool import ToolFailure, Unanswered
 from tools.core.ask_user_question.answers import Answer, answered, cancelled, declined
 from tools.core.ask_user_question.forms import OwnAnswers, grouped
+from tools.core.limits import INSTANT_ANSWER_MS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ One question at a time; `Enter` on the last one ends it, `Esc` gives all of them
 
 from __future__ import annotations
 
-from scorpio.limits import TYPED_ANSWER_CHARS_MAX
 from tools.core.ask_user_question import keys
 from tools.core.ask_user_question.answers import Answer
 from tools.core.ask_user_question.cells import cut, printable, tail, text_width, wrap
+from tools.core.limits import TYPED_ANSWER_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

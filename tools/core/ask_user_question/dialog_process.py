@@ -12,12 +12,12 @@ import select
 import signal
 import time
 
-from scorpio.limits import DIALOG_DEAF_MS, QUESTIONS_JSON_CHARS_MAX
 from tools.core.ask_user_question.dialog import ANSWERED, CANCELLED, Dialog
 from tools.core.ask_user_question.exchange import ALIVE, ANSWER, SHOWN, remove, write_private
 from tools.core.ask_user_question.keys import Keys
 from tools.core.ask_user_question.questions import Question
 from tools.core.ask_user_question.screen import Screen
+from tools.core.limits import DIALOG_DEAF_MS, QUESTIONS_JSON_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

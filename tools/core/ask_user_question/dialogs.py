@@ -14,10 +14,11 @@ import select
 import shutil
 import sys
 
-from scorpio.limits import ASK_WAIT_S, DIALOG_CLOSE_MS_MAX, DIALOG_START_S_MAX, QUESTIONS_JSON_CHARS_MAX
+from scorpio.limits import ASK_WAIT_S
 from tools.core.ask_user_question.answers import Answer, answered, cancelled
 from tools.core.ask_user_question.exchange import ALIVE, ANSWER, QUESTIONS, SHOWN, remove, write_private
 from tools.core.ask_user_question.terminal_owner import free_terminal
+from tools.core.limits import DIALOG_CLOSE_MS_MAX, DIALOG_START_S_MAX, QUESTIONS_JSON_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ Source: MCP client/elicitation. 2025-06-18 knows `enum` with `enumNames` and no 
 
 from __future__ import annotations
 
-from scorpio.limits import TYPED_ANSWER_CHARS_MAX
 from tools.core.ask_user_question.answers import Answer
+from tools.core.limits import TYPED_ANSWER_CHARS_MAX
 from tools.core.output_text import clean, one_line
 
 TYPE_CHECKING = False

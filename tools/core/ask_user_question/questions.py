@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 
-from scorpio.limits import (
+from scorpio.tool import ToolFailure
+from tools.core.limits import (
     OPTION_DESCRIPTION_CHARS_MAX,
     OPTION_LABEL_CHARS_MAX,
     QUESTION_CHARS_MAX,
@@ -17,7 +18,6 @@ from scorpio.limits import (
     QUESTIONS_JSON_CHARS_MAX,
     QUESTIONS_MAX,
 )
-from scorpio.tool import ToolFailure
 from tools.core.output_text import clean, one_line
 
 TYPE_CHECKING = False

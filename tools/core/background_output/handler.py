@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from scorpio.limits import TASK_OUTPUT_CHARS_MAX
 from scorpio.tool import ToolFailure
+from tools.core.limits import TASK_OUTPUT_CHARS_MAX
 from tools.core.output_log import open_log, render_soon
 
 TYPE_CHECKING = False

@@ -5,8 +5,9 @@ Reads no files: `skill_files` found them.
 
 from __future__ import annotations
 
-from scorpio.limits import OUTPUT_CHARS_MAX, TOOL_DESCRIPTION_BYTES_MAX
+from scorpio.limits import OUTPUT_CHARS_MAX
 from tools.core.invoke_skill.front_matter import cut
+from tools.core.limits import TOOL_DESCRIPTION_BYTES_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import asyncio
 import os
 import time
 
-from scorpio.limits import GRACE_CANCEL_MS, SKILL_COMMAND_CHARS_MAX, SKILL_COMMANDS_MAX, SKILL_COMMANDS_MS_MAX
+from scorpio.limits import GRACE_CANCEL_MS
 from scorpio.tool import ToolFailure
 from tools.core.exit_text import exit_note
+from tools.core.limits import SKILL_COMMAND_CHARS_MAX, SKILL_COMMANDS_MAX, SKILL_COMMANDS_MS_MAX
 from tools.core.output_log import render_soon
 from tools.core.output_text import one_line
 

@@ -8,7 +8,7 @@ would refuse is read as far as it makes sense, and named in `faults`.
 
 from __future__ import annotations
 
-from scorpio.limits import SKILL_ARGUMENT_NAMES_MAX, SKILL_DESCRIPTION_CHARS_MAX
+from tools.core.limits import SKILL_ARGUMENT_NAMES_MAX, SKILL_DESCRIPTION_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

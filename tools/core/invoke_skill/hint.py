@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scorpio.limits import SKILL_ARGUMENT_NAMES_MAX
+from tools.core.limits import SKILL_ARGUMENT_NAMES_MAX
 
 GROUP = re.compile(r"\[([^\[\]]*)\]|<([^<>]*)>|\(([^()]*)\)|(\S+)")
 FLAG = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")

@@ -11,14 +11,14 @@ import os
 import stat
 import time
 
-from scorpio.limits import (
+from tools.core.invoke_skill.front_matter import cut, one_line, read
+from tools.core.limits import (
     SKILL_ENTRIES_MAX,
     SKILL_FILE_BYTES_MAX,
     SKILL_HEAD_BYTES_MAX,
     SKILL_NAME_CHARS_MAX,
     SKILLS_MAX,
 )
-from tools.core.invoke_skill.front_matter import cut, one_line, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

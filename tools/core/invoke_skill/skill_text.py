@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 
-from scorpio.limits import SKILL_FILES_SHOWN_MAX, SKILL_FILES_WALKED_MAX
 from scorpio.tool import ToolFailure
 from tools.core.invoke_skill.front_matter import one_line, read
 from tools.core.invoke_skill.skill_files import FILE_NAME, Refused, read_skill
 from tools.core.invoke_skill.substitution import COMMAND, Substitution
+from tools.core.limits import SKILL_FILES_SHOWN_MAX, SKILL_FILES_WALKED_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from scorpio.limits import SKILL_TEXT_CHARS_MAX
 from scorpio.tool import ToolFailure
+from tools.core.limits import SKILL_TEXT_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

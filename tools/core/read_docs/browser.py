@@ -15,14 +15,9 @@ import stat
 import tempfile
 import time
 
-from scorpio.limits import (
-    BROWSER_IDLE_S,
-    BROWSER_LOG_BYTES_MAX,
-    BROWSER_START_S_MAX,
-    GRACE_CANCEL_MS,
-    TAB_CLOSE_S_MAX,
-)
+from scorpio.limits import GRACE_CANCEL_MS
 from scorpio.process import SpawnFailure, command_environment, spawn
+from tools.core.limits import BROWSER_IDLE_S, BROWSER_LOG_BYTES_MAX, BROWSER_START_S_MAX, TAB_CLOSE_S_MAX
 from tools.core.read_docs import browser_program
 from tools.core.read_docs.cdp import BrowserGone, Cdp, CdpFailure
 from tools.core.read_docs.tab import Tab

@@ -14,9 +14,10 @@ from scorpio import __version__
 from scorpio.address_policy import Policy
 from scorpio.fetch import FetchFailure, Trust, fetch
 from scorpio.gate import Gate
-from scorpio.limits import FETCH_REDIRECTS_MAX, PAGE_CONVERT_S, PAGE_TOTAL_S_MAX, TABS_MAX
+from scorpio.limits import FETCH_REDIRECTS_MAX
 from scorpio.web_address import BadUrl, shown
 from scorpio.worker_process import WorkerFailure
+from tools.core.limits import PAGE_CONVERT_S, PAGE_TOTAL_S_MAX, TABS_MAX
 from tools.core.read_docs import media_types
 from tools.core.read_docs.browser import Browser, BrowserFailure
 from tools.core.read_docs.cdp import CdpFailure

@@ -5,9 +5,10 @@ Refuses addresses that a web page, and not the caller, has chosen; what it answe
 
 from __future__ import annotations
 
-from scorpio.limits import OUTPUT_CHARS_MAX, PAGE_WAIT_MS_MAX
+from scorpio.limits import OUTPUT_CHARS_MAX
 from scorpio.tool import ToolFailure, text
 from scorpio.web_address import BadUrl, parse, shown
+from tools.core.limits import PAGE_WAIT_MS_MAX
 from tools.core.read_docs import page_files
 from tools.core.read_docs.documents import Asked, Failure
 from tools.core.read_docs.invisible import one_line

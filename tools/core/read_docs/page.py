@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-from scorpio.limits import PAGE_TEXT_CHARS_ENOUGH
+from tools.core.limits import PAGE_TEXT_CHARS_ENOUGH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from scorpio.limits import PAGE_FILES_KEPT_MAX, TASKS_KEPT_DAYS
+from scorpio.limits import TASKS_KEPT_DAYS
+from tools.core.limits import PAGE_FILES_KEPT_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,17 +9,10 @@ import asyncio
 import os
 import time
 
-from scorpio.limits import (
-    FETCH_BYTES_MAX,
-    FETCH_REDIRECTS_MAX,
-    PAGE_LOAD_S_MAX,
-    PAGE_QUIET_S_MAX,
-    PAGE_TEXT_CHARS_ENOUGH,
-    PAGE_THIN_S_MAX,
-    PROXY_BYTES_MAX,
-)
+from scorpio.limits import FETCH_BYTES_MAX, FETCH_REDIRECTS_MAX, PROXY_BYTES_MAX
 from scorpio.policy_proxy import FAULT_HEADER
 from scorpio.web_address import BadUrl, parse, shown
+from tools.core.limits import PAGE_LOAD_S_MAX, PAGE_QUIET_S_MAX, PAGE_TEXT_CHARS_ENOUGH, PAGE_THIN_S_MAX
 from tools.core.read_docs.cdp import BrowserGone, CdpFailure
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from scorpio.limits import PAGE_CACHE_CHARS_MAX, PAGE_CACHE_S
+from tools.core.limits import PAGE_CACHE_CHARS_MAX, PAGE_CACHE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 
-from scorpio.limits import PAGE_WORKER_BYTES_MAX, PAGE_WORKER_S_MAX
 from scorpio.worker_process import serve
+from tools.core.limits import PAGE_WORKER_BYTES_MAX, PAGE_WORKER_S_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

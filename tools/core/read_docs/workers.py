@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
-from scorpio.limits import PAGE_ANSWER_BYTES_MAX, PAGE_WORKERS_IDLE_S, PAGE_WORKERS_MAX
 from scorpio.worker_process import WorkerFailure, WorkerProcess
+from tools.core.limits import PAGE_ANSWER_BYTES_MAX, PAGE_WORKERS_IDLE_S, PAGE_WORKERS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

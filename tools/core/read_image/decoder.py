@@ -5,13 +5,13 @@ Decoders are native code fed with files from anywhere, and they are slow: neithe
 
 from __future__ import annotations
 
-from scorpio.limits import (
+from scorpio.worker_process import command, environment
+from tools.core.limits import (
     IMAGE_BASE64_BYTES_MAX,
     IMAGE_DECODE_S_MAX,
     IMAGE_DECODER_BYTES_MAX,
     IMAGE_DECODERS_RUNNING_MAX,
 )
-from scorpio.worker_process import command, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 
-from scorpio.limits import IMAGE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX, OUTPUT_CHARS_MAX
+from scorpio.limits import OUTPUT_CHARS_MAX
 from scorpio.tool import ToolFailure, ToolResult, image_block, text_block
+from tools.core.limits import IMAGE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX
 from tools.core.read_image import headers, signatures
 from tools.core.read_image.decoder import DecoderFailure
 from tools.core.read_image.image_file import ImageFile, expand, human_bytes, open_image, printable

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 
-from scorpio.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_FILE_BYTES_MAX
 from scorpio.tool import ToolFailure
+from tools.core.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_FILE_BYTES_MAX
 from tools.core.read_image.signatures import HEAD_BYTES
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from PIL import TiffImagePlugin as Tiff
 from PIL import WebPImagePlugin as WebP
 
-from scorpio.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX
+from tools.core.limits import IMAGE_BASE64_BYTES_MAX, IMAGE_PIXELS_MAX, IMAGE_SIDE_PIXELS_MAX
 from tools.core.read_image import signatures
 
 TYPE_CHECKING = False

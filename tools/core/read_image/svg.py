@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 from PIL import Image
 
-from scorpio.limits import IMAGE_SIDE_PIXELS_MAX
+from tools.core.limits import IMAGE_SIDE_PIXELS_MAX
 from tools.core.read_image import raster, signatures
 
 TYPE_CHECKING = False

@@ -6,11 +6,11 @@ import asyncio
 import math
 import threading
 
-from scorpio.limits import CALLBACK_SLOTS_MAX
 from scorpio.settings import project_of
 from scorpio.state.database import StateError
 from scorpio.tool import ToolFailure, text
 from tools.core.callback import FOR_EVER, now_s
+from tools.core.limits import CALLBACK_SLOTS_MAX
 from tools.core.output_text import one_line
 from tools.core.set_callback.request import Request
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from scorpio.limits import (
+from scorpio.tool import ToolFailure
+from tools.core.callback import FOR_EVER
+from tools.core.limits import (
     CALLBACK_DELAY_S_MAX,
     CALLBACK_MESSAGE_CHARS_MAX,
     CALLBACK_REPEATS_DEFAULT,
     CALLBACK_REPEATS_MAX,
     CALLBACK_SLOTS_MAX,
 )
-from scorpio.tool import ToolFailure
-from tools.core.callback import FOR_EVER
 from tools.core.output_text import one_line
 
 TYPE_CHECKING = False

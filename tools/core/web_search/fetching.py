@@ -9,7 +9,7 @@ import os
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from scorpio import __version__
-from scorpio.limits import SEARCH_BODY_BYTES_MAX, SEARCH_REDIRECTS_MAX, SEARCH_REST_S_MAX
+from tools.core.limits import SEARCH_BODY_BYTES_MAX, SEARCH_REDIRECTS_MAX, SEARCH_REST_S_MAX
 from tools.core.web_search.engine import BLOCKED, ERROR, Refused
 from tools.core.web_search.links import same_site
 

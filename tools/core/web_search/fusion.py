@@ -6,7 +6,7 @@ Source: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condo
 
 from __future__ import annotations
 
-from scorpio.limits import SEARCH_RESULTS_MAX
+from tools.core.limits import SEARCH_RESULTS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scorpio.limits import SEARCHES_RUNNING_MAX
 from scorpio.tool import ToolFailure, text
+from tools.core.limits import SEARCHES_RUNNING_MAX
 from tools.core.web_search.answer import result_text
 from tools.core.web_search.query import checked
 

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urljoin, urlsplit, urlunsplit
 
-from scorpio.limits import SEARCH_URL_CHARS_MAX
+from tools.core.limits import SEARCH_URL_CHARS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

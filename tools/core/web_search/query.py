@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 
-from scorpio.limits import SEARCH_QUERY_BYTES_MAX
 from scorpio.tool import ToolFailure
+from tools.core.limits import SEARCH_QUERY_BYTES_MAX
 
 SCRIPTS = (
     # first code point, last, language, market

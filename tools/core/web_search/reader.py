@@ -9,8 +9,8 @@ import asyncio
 import json
 import subprocess
 
-from scorpio.limits import SEARCH_HITS_MAX, SEARCH_READ_MS_MAX, SEARCH_URL_CHARS_MAX
 from scorpio.worker_process import command, environment
+from tools.core.limits import SEARCH_HITS_MAX, SEARCH_READ_MS_MAX, SEARCH_URL_CHARS_MAX
 from tools.core.web_search.engine import ERROR, Refused
 
 TYPE_CHECKING = False

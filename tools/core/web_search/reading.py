@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from scorpio.limits import SEARCH_HITS_MAX, SEARCH_SNIPPET_CHARS_MAX, SEARCH_TITLE_CHARS_MAX
+from tools.core.limits import SEARCH_HITS_MAX, SEARCH_SNIPPET_CHARS_MAX, SEARCH_TITLE_CHARS_MAX
 from tools.core.web_search.engine import EMPTY, ERROR, OK, Refused
 from tools.core.web_search.links import canonical, result_url
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 
-from scorpio.limits import SEARCH_ENGINE_MS_MAX, SEARCH_MS_MAX, SEARCHES_RUNNING_MAX
 from scorpio.settings import OWN_SEARCH_ENGINE
+from tools.core.limits import SEARCH_ENGINE_MS_MAX, SEARCH_MS_MAX, SEARCHES_RUNNING_MAX
 from tools.core.web_search.engine import BLOCKED, ERROR, TIMEOUT, Refused
 from tools.core.web_search.engines import ENGINES
 from tools.core.web_search.engines.searxng import search_address
