@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from concurrent.futures import CancelledError
 
 from scorpio import __version__
 from scorpio.address_policy import Policy
 from scorpio.fetch import FetchFailure, Trust, fetch
 from scorpio.gate import Gate
-from scorpio.limits import FETCH_REDIRECTS_MAX
+from scorpio.limits import CLOSE_MS_MAX, FETCH_REDIRECTS_MAX
 from scorpio.web_address import BadUrl, shown
 from scorpio.worker_process import WorkerFailure
 from tools.core.limits import PAGE_CONVERT_S, PAGE_TOTAL_S_MAX, TABS_MAX
@@ -48,6 +49,9 @@ ACCEPTED = {
 
 TRY_RENDERED = (403, 429, 503)
 """What sites answer to programs, and not to browsers."""
+
+CLOSE_S_MAX = CLOSE_MS_MAX / 2000
+"""Half of what a server's state has for being closed."""
 
 REFRESH_TEXT_CHARS_MAX = 1000
 """A page with more text than this is read, although it would send its reader on."""
@@ -104,11 +108,18 @@ class Documents:
         self._loop = asyncio.get_running_loop()
 
     def close(self) -> None:
-        """From any thread."""
+        """From any thread; waits a moment for what must be reaped, unless it is the loop's own."""
         try:
-            self._loop.call_soon_threadsafe(self._close)
+            if asyncio.get_running_loop() is self._loop:
+                self._close()
+                return
         except RuntimeError:
-            pass  # the loop has ended, and with it all that it had started
+            pass
+        if self._loop.is_running():
+            try:
+                asyncio.run_coroutine_threadsafe(self.gone(), self._loop).result(CLOSE_S_MAX)
+            except (TimeoutError, CancelledError):
+                pass  # the supervisor of the browser, and the end of their pipe for the workers, see to the rest
 
     def _close(self) -> None:
         self.browser.close()
