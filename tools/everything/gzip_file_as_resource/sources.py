@@ -26,7 +26,28 @@ async def content_of(url: str, settings: Settings) -> bytes:
 
 
 async def _fetched(url: str, settings: Settings) -> bytes:
-    raise ToolFailure("Files of the web are not fetched yet: use a data URL.")
+    """Through the address policy of all that is fetched here. Raises ToolFailure."""
+    import asyncio
+
+    from scorpio.address_policy import DIRECT, Policy
+    from scorpio.fetch import FetchFailure, Trust, fetch
+    from scorpio.web_address import BadUrl, parse
+    from tools.everything.gzip_file_as_resource.allowed_hosts import AllowedHosts
+
+    bytes_max, ms_max = settings.gzip_max_fetch_size, settings.gzip_max_fetch_time_millis
+    try:
+        address = parse(url)
+        gate = AllowedHosts(Policy(DIRECT, address.host, address.port), settings.gzip_allowed_domains)
+        async with asyncio.timeout(ms_max / 1000):
+            document = await fetch(address, gate, Trust(), {"Accept": "*/*"}, bytes_max=bytes_max)
+    except (BadUrl, FetchFailure) as fault:
+        raise ToolFailure(str(fault)) from None
+    except TimeoutError:
+        said = f"{url[:SHOWN_CHARS_MAX]} did not arrive within {ms_max} ms (GZIP_MAX_FETCH_TIME_MILLIS)."
+        raise ToolFailure(said) from None
+    if document.status >= 400:
+        raise ToolFailure(f"{url[:SHOWN_CHARS_MAX]} was answered with status {document.status}. Is the address right?")
+    return document.body
 
 
 def _too_large(url: str, settings: Settings) -> str:
