@@ -29,7 +29,7 @@ async def _fetched(url: str, settings: Settings) -> bytes:
     """Through the address policy of all that is fetched here. Raises ToolFailure."""
     import asyncio
 
-    from scorpio.address_policy import DIRECT, Policy
+    from scorpio.address_policy import Policy
     from scorpio.fetch import FetchFailure, Trust, fetch
     from scorpio.web_address import BadUrl, parse
     from tools.everything.gzip_file_as_resource.allowed_hosts import AllowedHosts
@@ -37,7 +37,7 @@ async def _fetched(url: str, settings: Settings) -> bytes:
     bytes_max, ms_max = settings.gzip_max_fetch_size, settings.gzip_max_fetch_time_millis
     try:
         address = parse(url)
-        gate = AllowedHosts(Policy(DIRECT, address.host, address.port), settings.gzip_allowed_domains)
+        gate = AllowedHosts(Policy(settings.readdocs_private, address.host, address.port), settings.gzip_allowed_domains)
         async with asyncio.timeout(ms_max / 1000):
             document = await fetch(address, gate, Trust(), {"Accept": "*/*"}, bytes_max=bytes_max)
     except (BadUrl, FetchFailure) as fault:
