@@ -11,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
+    class TestSimpleTextArguments(TypedDict):
+        pass
+
     class ConfirmDeleteArguments(TypedDict):
         filename: str
 
@@ -112,9 +115,6 @@ if TYPE_CHECKING:
     class TestSamplingArguments(TypedDict):
         prompt: str
 
-    class TestSimpleTextArguments(TypedDict):
-        pass
-
     class TestSlowArguments(TypedDict):
         ms: int
         steps: NotRequired[int]
@@ -161,6 +161,23 @@ if TYPE_CHECKING:
 
     class TestWorkingDirectoryArguments(TypedDict):
         pass
+
+
+accept_test_simple_text = None
+
+
+def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
+    errors = []
+    if not isinstance(data, dict):
+        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if data_keys:
+            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
+    if errors:
+        raise JsonSchemaValuesException(errors)
+    return data
 
 
 accept_confirm_delete = None
@@ -875,23 +892,6 @@ def validate_test_sampling(data, custom_formats={}, name_prefix=None):
     return data
 
 
-accept_test_simple_text = None
-
-
-def validate_test_simple_text(data, custom_formats={}, name_prefix=None):
-    errors = []
-    if not isinstance(data, dict):
-        errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must be object', value=data, name='' + (name_prefix or 'data') + '', rule='type'))
-    data_is_dict = isinstance(data, dict)
-    if data_is_dict:
-        data_keys = set(data.keys())
-        if data_keys:
-            errors.append(JsonSchemaValueException('' + (name_prefix or 'data') + ' must not contain ' + str(data_keys) + ' properties', value=data, name='' + (name_prefix or 'data') + '', rule='additionalProperties'))
-    if errors:
-        raise JsonSchemaValuesException(errors)
-    return data
-
-
 accept_test_slow = None
 
 
@@ -1569,6 +1569,16 @@ def load_state() -> Any:
 
 TOOLS = (
     {
+        "name": 'test_simple_text',
+        "slow": False,
+        "descriptor": b'{"name":"test_simple_text","title":"Test simple text","description":"Answers one text block.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
+        "load": load_test_simple_text,
+        "accept": accept_test_simple_text,
+        "validate": validate_test_simple_text,
+        "coercions": (),
+        "optional": (),
+    },
+    {
         "name": 'confirm_delete',
         "slow": True,
         "descriptor": b'{"name":"confirm_delete","title":"Confirm delete","description":"Runs as a task only: asks whether to delete a file, and deletes nothing.","inputSchema":{"type":"object","properties":{"filename":{"type":"string","description":"The file in question"}},"required":["filename"],"additionalProperties":false},"execution":{"taskSupport":"required"},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
@@ -1905,16 +1915,6 @@ TOOLS = (
         "requires": ('sampling',),
         "accept": accept_test_sampling,
         "validate": validate_test_sampling,
-        "coercions": (),
-        "optional": (),
-    },
-    {
-        "name": 'test_simple_text',
-        "slow": False,
-        "descriptor": b'{"name":"test_simple_text","title":"Test simple text","description":"Answers one text block.","inputSchema":{"type":"object","additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}',
-        "load": load_test_simple_text,
-        "accept": accept_test_simple_text,
-        "validate": validate_test_simple_text,
         "coercions": (),
         "optional": (),
     },
