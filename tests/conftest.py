@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests.http_link import HttpLink, HttpProcess, http_command
+from tests.in_process_http import InProcessHttp
 from tests.links import (
     ROOT,
     ChildProcess,
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 pytest_plugins = ("tests.builds", "tests.web_site")
 
-TRANSPORTS = ("in-process", "stdio", "frozen")
+TRANSPORTS = ("in-process", "stdio", "frozen", "http")
+"""Where every `connect` test runs. `http-frozen` is for those that name it: the executable over HTTP."""
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=200, print_blob=True)
@@ -38,6 +41,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "revisions(*names): the revisions `connect` and `revision` run with; all five")
     config.addinivalue_line("markers", "transports(*names): the transports `connect` runs over; all of them")
+    config.addinivalue_line(
+        "markers", "not_over(transport, *revisions): left out there, in all revisions if none is named"
+    )
     config.addinivalue_line("markers", "requirement(id): the sentence of tests/requirements.toml that this test shows")
     config.addinivalue_line("markers", "slow: waits for real seconds")
 
@@ -52,6 +58,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if fixture in names:
             mark = metafunc.definition.get_closest_marker(marker)
             metafunc.parametrize(fixture, mark.args if mark else every)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if _is_left_out(item)]
+    if left_out:
+        items[:] = [item for item in items if not _is_left_out(item)]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _is_left_out(item: pytest.Item) -> bool:
+    given: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    transport = given.get("transport", "").partition("-")[0]
+    return any(
+        mark.args[0] == transport and (not mark.args[1:] or given.get("revision") in mark.args[1:])
+        for mark in item.iter_markers("not_over")
+    )
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +111,11 @@ def link(transport: str, environ: dict[str, str], tmp_path: Path) -> Callable[..
         stderr_path = tmp_path / f"stderr-{made}"
         if transport == "in-process":
             return InProcess(toolsets, environ, stderr_path)
+        if transport == "http":
+            return HttpLink(InProcessHttp(toolsets, environ, stderr_path))
+        if transport == "http-frozen":
+            _executable()
+            return HttpLink(HttpProcess(http_command(toolsets), environ, stderr_path, ROOT))
         if transport == "stdio":
             return ChildProcess(source_command(toolsets), environ, stderr_path, ROOT)
         return ChildProcess(frozen_command(_executable(), toolsets), environ, stderr_path, ROOT)

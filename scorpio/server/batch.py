@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 BATCH_MESSAGES_MAX = 1000
 """Messages in one batch; an array of a million pings would hold the connection for seconds."""
 
+NO_BATCHES = "A message must be a JSON object; this revision has no batches"
+
 
 def receive_batch(server: Server, values: list[Any], peer: Peer, frame: bytes | None = None) -> bytes | None:
     """The array of answers; None when it is empty or leaves later. Raises ProtocolError where there are no batches."""
     session = peer.session
     if session is None or not session.revision.batch:
-        raise ProtocolError(INVALID_REQUEST, "A message must be a JSON object; this revision has no batches")
+        raise ProtocolError(INVALID_REQUEST, NO_BATCHES)
     if not values:
         raise ProtocolError(INVALID_REQUEST, "The batch is empty")
     if len(values) > BATCH_MESSAGES_MAX:

@@ -161,6 +161,7 @@ def test_batch_before_initialize_is_refused(connect: Connect) -> None:
 
 @pytest.mark.requirement("batch:end")
 @pytest.mark.revisions(BATCHING)
+@pytest.mark.not_over("http")  # has no end of input
 def test_batch_in_progress_at_the_end_of_input_is_answered(connect: Connect) -> None:
     wire = connect()
     wire.send([call("a", "test_slow", ms=50), call("b", "test_simple_text")])

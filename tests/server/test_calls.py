@@ -91,6 +91,7 @@ def test_id_that_is_neither_string_nor_integer_is_refused_without_an_id(connect:
 
 
 @pytest.mark.requirement("ids:in-flight")
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_id_in_flight_is_refused_and_the_first_call_goes_on(connect: Connect) -> None:
     wire = connect()
     id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}, id="twice")
@@ -153,6 +154,7 @@ def test_handler_that_ends_without_a_result_is_answered_all_the_same(connect: Co
 
 @pytest.mark.requirement("bounds:running-calls")
 @pytest.mark.revisions(MODERN, "2025-11-25")
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_call_beyond_the_bound_fails_at_once_and_the_others_go_on(connect: Connect) -> None:
     wire = connect()
     ids = [wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}) for _ in range(256)]
@@ -197,6 +199,7 @@ def test_alias_is_served_before_the_handshake_with_its_params_as_arguments(conne
 
 
 @pytest.mark.requirement("aliases")
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_alias_does_not_share_an_id_with_a_call_in_progress(connect: Connect) -> None:
     wire = connect()
     slow = wire.start("test/slow", {"ms": LONG_MS}, id=5)

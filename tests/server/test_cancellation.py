@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.wire import LEGACY
+from tests.wire import LEGACY, MODERN
 
 if TYPE_CHECKING:
     from tests.wire import Connect, Wire
@@ -49,6 +49,7 @@ def test_call_cancelled_in_the_same_write_is_never_answered(connect: Connect) ->
 
 
 @pytest.mark.requirement("cancel:no-answer")
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_tool_that_goes_on_after_its_cancellation_answers_nobody_who_uses_the_id_next(connect: Connect) -> None:
     wire = connect()
     id_ = _started(wire, id="again", stubborn_ms=50)
@@ -109,6 +110,7 @@ def test_cancel_of_a_finished_call_is_silent(connect: Connect) -> None:
 
 
 @pytest.mark.requirement("cancel:by-type")
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_cancel_of_a_numeral_leaves_the_number_running(connect: Connect) -> None:
     wire = connect()
     id_ = _started(wire, id=4_000_041)
@@ -157,6 +159,7 @@ def test_call_with_an_integer_of_any_size_as_id_can_be_cancelled(connect: Connec
 
 
 @pytest.mark.requirement("end:drain")
+@pytest.mark.not_over("http")  # has no end of input
 def test_call_in_progress_at_the_end_of_input_is_still_answered(connect: Connect) -> None:
     wire = connect()
     id_ = wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": 100}})
@@ -165,6 +168,7 @@ def test_call_in_progress_at_the_end_of_input_is_still_answered(connect: Connect
 
 
 @pytest.mark.requirement("end:drain")
+@pytest.mark.not_over("http")  # has no end of input
 def test_call_that_takes_too_long_at_the_end_of_input_is_dropped_and_the_exit_is_clean(connect: Connect) -> None:
     wire = connect()
     id_ = _started(wire)
@@ -174,6 +178,7 @@ def test_call_that_takes_too_long_at_the_end_of_input_is_dropped_and_the_exit_is
 
 @pytest.mark.requirement("end:drain")
 @pytest.mark.revisions(*LEGACY)
+@pytest.mark.not_over("http")  # has no end of input
 def test_question_without_an_answer_at_the_end_of_input_fails_the_call(connect: Connect) -> None:
     wire = connect(capabilities={"sampling": {}})
     id_ = wire.start("tools/call", {"name": "test_sampling", "arguments": {"prompt": "?"}})

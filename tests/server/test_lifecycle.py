@@ -106,6 +106,7 @@ def test_request_before_initialize_is_refused_and_the_connection_stays_usable(co
 
 @pytest.mark.requirement("handshake:before")
 @pytest.mark.revisions(*LEGACY)
+@pytest.mark.not_over("http")  # needs a session there: see tests/transports/test_http_sessions.py
 def test_ping_is_answered_before_and_after_initialize(connect: Connect) -> None:
     wire = connect(handshake=False)
     assert wire.result("ping") == {}
@@ -151,7 +152,7 @@ def test_client_with_roots_is_asked_for_them_once_it_is_ready_and_when_they_chan
 def test_commands_start_in_the_first_root_unless_configuration_says_otherwise(
     connect: Connect, environ: dict[str, str], transport: str
 ) -> None:
-    if transport == "in-process":
+    if transport in ("in-process", "http"):
         pytest.skip("the environment is this process's own")
     environ["CLAUDE_PROJECT_DIR"] = "/usr/share"
     wire = connect(capabilities={"roots": {}})
@@ -307,6 +308,7 @@ def test_unknown_method_is_not_found(connect: Connect, method: str) -> None:
 
 @pytest.mark.requirement("notifications:unknown")
 @pytest.mark.parametrize("params", [None, {}, [], "x", 7])
+@pytest.mark.not_over("http")  # needs a session there: see tests/transports/test_http_sessions.py
 def test_unknown_notification_is_silent_before_and_after_the_handshake(connect: Connect, params: Any) -> None:
     wire = connect(handshake=False)
     wire.send({"jsonrpc": "2.0", "method": "notifications/unknown", "params": params})
@@ -318,6 +320,7 @@ def test_unknown_notification_is_silent_before_and_after_the_handshake(connect: 
 
 
 @pytest.mark.requirement("responses:unknown")
+@pytest.mark.not_over("http", MODERN)  # where a client has nothing to answer
 def test_response_to_nothing_is_silent(connect: Connect) -> None:
     wire = connect()
     ids: list[Any] = ["scorpio-1", 1, None, 1.5, [], {}]
@@ -340,6 +343,7 @@ def test_params_that_are_no_object_are_invalid_params_with_the_id(connect: Conne
 
 @pytest.mark.requirement("end:shutdown")
 @pytest.mark.revisions(*LEGACY)
+@pytest.mark.not_over("http")  # ends the session there: see tests/transports/test_http_sessions.py
 def test_shutdown_answers_null_and_the_server_goes(connect: Connect) -> None:
     wire = connect()
     assert wire.request("shutdown")["result"] is None
@@ -347,6 +351,7 @@ def test_shutdown_answers_null_and_the_server_goes(connect: Connect) -> None:
 
 
 @pytest.mark.requirement("end:exit")
+@pytest.mark.not_over("http")  # ends the session there: see tests/transports/test_http_sessions.py
 def test_exit_notification_ends_the_server(connect: Connect) -> None:
     wire = connect()
     wire.notify("exit")

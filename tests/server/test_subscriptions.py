@@ -114,6 +114,7 @@ def test_modern_client_that_does_not_listen_hears_nothing(connect: Connect) -> N
 
 @pytest.mark.requirement("listen:cancel")
 @pytest.mark.revisions(MODERN)
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_cancelled_stream_is_silent_and_its_id_is_free(connect: Connect) -> None:
     wire = connect()
     id_ = listen(wire, {"toolsListChanged": True}, id="L")
@@ -156,6 +157,7 @@ def test_filter_of_the_wrong_shape_is_invalid_params(connect: Connect, notificat
 
 @pytest.mark.requirement("bounds:listens")
 @pytest.mark.revisions(MODERN)
+@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_stream_beyond_the_bound_is_refused(connect: Connect) -> None:
     wire = connect()
     for _ in range(64):
@@ -195,6 +197,7 @@ def test_unsubscribed_client_hears_nothing(connect: Connect) -> None:
 
 @pytest.mark.requirement("bounds:subscriptions")
 @pytest.mark.revisions("2025-11-25")
+@pytest.mark.not_over("http")  # a thousand connections
 def test_subscription_beyond_the_bound_is_refused(connect: Connect) -> None:
     wire = connect()
     for number in range(1024):

@@ -109,6 +109,8 @@ class Hub:
         full = len(self.connections) >= self.bounds.connections
         self.connections.add(connection)
         self.watch()
+        if self.stopping:
+            self.loop.call_soon(connection.abort)
         return not full
 
     def watch(self) -> None:

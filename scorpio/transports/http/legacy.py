@@ -7,7 +7,7 @@ Source: MCP 2025-11-25, basic/transports, "Streamable HTTP".
 from __future__ import annotations
 
 from scorpio.limits import HTTP_PRIME_AFTER_MS
-from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ProtocolError
+from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_REQUEST, NOT_INITIALIZED, PARSE_ERROR, ProtocolError
 from scorpio.protocol.messages import Request, encode_error
 from scorpio.transports.http.messages import error_code, event_id
 from scorpio.transports.http.sessions import Sessions
@@ -47,7 +47,7 @@ class Legacy:
         if SESSION_ID not in exchange.head.headers and type(message) is Request and message.method == "initialize":
             self._initialize(exchange, message)
             return
-        session = self._session(exchange)
+        session = self._session(exchange, message)
         if session is None:
             return
         if isinstance(message, Request):
@@ -90,13 +90,13 @@ class Legacy:
     def end(self) -> None:
         self.sessions.end_all()
 
-    def _session(self, exchange: Exchange) -> HttpSession | None:
+    def _session(self, exchange: Exchange, message: Message | None = None) -> HttpSession | None:
         """The session that the request names; None when it is refused."""
         head = exchange.head
         id_ = head.headers.get(SESSION_ID)
         assert head.principal is not None
         if id_ is None or SESSION_ID in head.repeated:
-            refuse(exchange, 400, "An Mcp-Session-Id header is needed. Send initialize without one to get it")
+            _refuse_without_session(exchange, message)
             return None
         session = self.sessions.find(id_, head.principal)
         if session is None:
@@ -211,11 +211,16 @@ class LegacyCall:
             self._answered_late(line)
             return
         self._open()
-        (self._stream or self._session.general).send(line)
+        self._way().send(line)
 
     def _offered(self, line: bytes) -> None:
         self._open()
-        (self._stream or self._session.general).offer(line)
+        self._way().offer(line)
+
+    def _way(self) -> Stream:
+        """What comes after the end of the call, such as a question that is withdrawn, is for the client at large."""
+        stream = self._stream
+        return self._session.general if stream is None or stream.ended else stream
 
     def _open(self) -> None:
         """Make the reply a stream, if it is still to be had."""
@@ -232,6 +237,13 @@ class LegacyCall:
         self._open()
         if self._stream is not None:
             self._stream.let_go()
+
+
+def _refuse_without_session(exchange: Exchange, message: Message | None) -> None:
+    if isinstance(message, Request):  # as on stdio
+        exchange.respond(400, encode_error(message.id, ProtocolError(NOT_INITIALIZED, "Server not initialized")))
+    else:
+        refuse(exchange, 400, "An Mcp-Session-Id header is needed. Send initialize without one to get it")
 
 
 def refuse(exchange: Exchange, status: int, said: str, code: int = INVALID_REQUEST, headers: bytes = b"") -> None:

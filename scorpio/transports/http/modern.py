@@ -62,17 +62,15 @@ class Modern:
         """Requests without their answer, streams included."""
         return len(self._waiting)
 
-    def serve(self, exchange: Exchange, request: Request) -> None:
+    def serve(self, exchange: Exchange, request: Request, *, bare: bool = False) -> None:
+        """`bare`: a method of a toolset, which needs no session and has no `_meta`."""
         principal = exchange.head.principal
         assert principal is not None
         call = ModernCall(self._server, self._hub, self._waiting, exchange, request)
         call.peer = self._client_of(principal).for_request(call.write, call.offer, shared=False)
         try:
-            mirrored.judge(exchange.head, request)
-            if request.method == "tools/call":
-                self._params.judge(exchange.head, request.params)
-            elif request.method == LISTEN and not exchange.head.accepts_events:
-                raise ProtocolError(INVALID_REQUEST, f"{LISTEN} is answered with events: Accept must allow them")
+            if not bare:
+                self._judge(exchange, request)
             line = self._server.answer(request, call.peer)
         except ProtocolError as fault:
             call.answered(encode_error(request.id, fault))
@@ -83,6 +81,13 @@ class Modern:
             call.answered(line)
         else:
             exchange.answer(line)
+
+    def _judge(self, exchange: Exchange, request: Request) -> None:
+        mirrored.judge(exchange.head, request)
+        if request.method == "tools/call":
+            self._params.judge(exchange.head, request.params)
+        elif request.method == LISTEN and not exchange.head.accepts_events:
+            raise ProtocolError(INVALID_REQUEST, f"{LISTEN} is answered with events: Accept must allow them")
 
     def stop_streams(self) -> None:
         """Streams that listen get their result. Calls in progress are left alone."""

@@ -83,6 +83,7 @@ class HttpServer:
         self._pages = pages
         self._bounds = bounds
         self._listening: list[asyncio.Server] = []
+        self._sockets: list[socket.socket] = []
         self.port = 0
 
     async def start(self) -> None:
@@ -102,21 +103,26 @@ class HttpServer:
         self.site = Site(self._server, access, metrics=options.metrics)
         self.hub = Hub(loop, self.site, self._server.log, self._bounds)
         self.site.connect(self.hub, self._pages)
+        self._sockets = sockets
         for each in sockets:
             self._listening.append(await loop.create_server(lambda: Connection(self.hub), sock=each, backlog=BACKLOG))
 
     async def stop(self) -> None:
         """Streams end, calls get HTTP_STOP_MS_MAX to finish, the rest is told that the server ends."""
+        loop = asyncio.get_running_loop()
+        for each in self._sockets:
+            loop.remove_reader(each)
+        self.hub.stop()
+        await asyncio.sleep(POLL_MS / 1000)  # what was accepted just now: asyncio trips over it once it has closed
         for listening in self._listening:
             listening.close()
-        self.hub.stop()
         self.site.stop_streams()
         await self._until(lambda: not self._busy(), HTTP_STOP_MS_MAX)
         self.site.end()
         await self._until(lambda: not self.hub.connections, FLUSH_MS_MAX)
         self.hub.abort()
+        await self._until(lambda: not self.hub.connections, FLUSH_MS_MAX)
         self.hub.log.flush()
-        await asyncio.sleep(0)
 
     def _busy(self) -> bool:
         return any(peer.busy() for peer in tuple(self._server.peers))

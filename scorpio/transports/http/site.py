@@ -9,8 +9,9 @@ from scorpio.protocol.errors import ProtocolError
 from scorpio.protocol.messages import Request, encode_error
 from scorpio.protocol.meta import PROTOCOL_VERSION
 from scorpio.protocol.revisions import LEGACY_NAMES
+from scorpio.server.batch import NO_BATCHES
 from scorpio.transports.http.exchange import EVENTS, JSON
-from scorpio.transports.http.legacy import Legacy, refuse
+from scorpio.transports.http.legacy import SESSION_ID, Legacy, refuse
 from scorpio.transports.http.mirrored import VERSION
 from scorpio.transports.http.modern import Modern
 from scorpio.transports.http.sse import Sse
@@ -146,6 +147,9 @@ class Site:
             if modern or (type(meta) is dict and PROTOCOL_VERSION in meta):
                 self.modern.serve(exchange, message)
                 return
+            if message.method in self._server.features.methods and SESSION_ID not in exchange.head.headers:
+                self.modern.serve(exchange, message, bare=True)
+                return
         elif modern:
             _take_modern(exchange, message)
             return
@@ -176,7 +180,7 @@ def _take_modern(exchange: Exchange, message: Notification | Response | list[Any
         exchange.label = message.method
         exchange.respond(202)
         return
-    refuse(exchange, 400, "The body must be one request or notification")
+    refuse(exchange, 400, NO_BATCHES if type(message) is list else "The body must be one request or notification")
 
 
 def _names_modern(head: Head) -> bool:
