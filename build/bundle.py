@@ -1,8 +1,8 @@
 """What is in the executable beside our own code, whose it is, and under which terms.
 
-Every collected file is traced to a distribution of the venv, to Python, to a vendored folder of ours or to a package of
-the system; every one of these brings its licence's text. Refuses (Stop) a file of unknown origin and a component without
-a text: nothing is handed on that we may not hand on.
+Every collected file is traced to a distribution of the venv, to Python, to a vendored folder of ours or to a package
+of the system; every one of these brings its licence's text. Refuses (Stop) a file of unknown origin, a component
+without a text, and a library that requirements.txt does not lock.
 """
 
 from __future__ import annotations
@@ -166,10 +166,10 @@ def _static_library(name: str) -> str:
 
 
 def _distribution(distribution: metadata.Distribution) -> Component:
-    about = distribution.metadata
-    licence = about.get("License-Expression") or about.get("License") or ""
+    about = distribution.metadata.json
+    licence = str(about.get("license_expression") or about.get("license") or "")
     if not licence or "\n" in licence:  # some put the whole text there, some only a classifier
-        classifiers = [each.rpartition(" :: ")[2] for each in about.get_all("Classifier", ()) if "License ::" in each]
+        classifiers = [each.rpartition(" :: ")[2] for each in about.get("classifier", ()) if "License ::" in each]
         licence = ", ".join(classifiers)
     texts, bills = [], []
     for file in sorted(distribution.files or (), key=str):
@@ -181,8 +181,8 @@ def _distribution(distribution: metadata.Distribution) -> Component:
             texts.append(_read(path))
         elif file.parts[1] == "sboms" and file.suffix == ".json":
             bills += _components_of_a_bill(path)
-    address = about.get("Home-page") or ""
-    for label, _, where in (str(each).partition(", ") for each in about.get_all("Project-URL", ())):
+    address = str(about.get("home_page") or "")
+    for label, _, where in (str(each).partition(", ") for each in about.get("project_url", ())):
         if label.lower() in ("source", "repository", "source code", "github") or not address:
             address = where
     purl = f"pkg:pypi/{_normal(distribution.name)}@{distribution.version}"
@@ -320,8 +320,8 @@ def _read(path: Path) -> str:
 # The text that goes with the executable
 
 HEADING = """\
-scorpio {version} is free software under the MIT License, whose text comes first. The executable holds, beside its own code,
-the {count} components below, each under its own terms. A text that several share is printed once.
+scorpio {version} is free software under the MIT License, whose text comes first. The executable holds, beside its own
+code, the {count} components below, each under its own terms. A text that several share is printed once.
 The C library is linked statically into the small program that unpacks the others. Its terms (LGPL) let you link anew:
 the sources and the command are in build/ of the repository.
 """

@@ -82,7 +82,7 @@ def inputs_hash(root: Path) -> str:
 
 
 def collect(root: Path, form: str) -> list[bundle.Collected]:
-    """PyInstaller's build of `root`, freshly made in CACHE, as a `folder` or a `file`; what went into it. About 10 s."""
+    """PyInstaller's build of `root`, freshly made in CACHE, as a `folder` or a `file`; what is in it. About 10 s."""
     environment = os.environ | {
         "SOURCE_DATE_EPOCH": "0",
         "PYTHONHASHSEED": "0",  # the order of a frozenset in a .pyc
@@ -155,7 +155,7 @@ def compile_launcher(out: Path) -> None:
 
 
 def compile_supervisor(out: Path, machine: str = platform.machine()) -> None:
-    """Only for x86-64 are its system calls made without a C library, which is 0.3 ms quicker; launcher/linux_calls.h."""
+    """Only on x86-64 it makes its system calls without a C library, 0.3 ms quicker; launcher/linux_calls.h."""
     alone = ("-nostdlib", "-ffreestanding", "-fno-stack-protector")
     compile_c(["supervisor.c"], out, "-static", *(alone if machine == "x86_64" else ("-DSUPERVISOR_LIBC",)))
 
