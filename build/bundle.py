@@ -63,7 +63,10 @@ def read_collected(note: Path) -> list[Collected]:
 
 
 def components(collected: list[Collected], root: Path, *, launcher: bool) -> list[Component]:
-    """Everything that is not ours, by name. Raises Stop for what is of unknown origin or has no licence text."""
+    """Everything that is not ours, by name. `launcher`: ours starts the program, else PyInstaller's bootloader.
+
+    Raises Stop for what is of unknown origin or has no licence text.
+    """
     distributions: dict[str, metadata.Distribution] = {}
     systems: set[str] = set()
     vendored: set[str] = set()
@@ -76,9 +79,11 @@ def components(collected: list[Collected], root: Path, *, launcher: bool) -> lis
             distributions[owner.name] = owner
         elif not _is_pythons(name, source):
             systems.add(source)
-    _refuse_unlocked(distributions)
     if launcher:
         systems.update(_static_library(name) for name in LINKED_STATICALLY)
+    else:
+        distributions["pyinstaller"] = metadata.distribution("pyinstaller")
+    _refuse_unlocked(distributions)
     found = [
         _python(),
         *_held_by_python(collected),
@@ -145,7 +150,10 @@ def _vendored_folders(root: Path) -> list[str]:
 
 def _is_pythons(name: str, source: str) -> bool:
     base = PurePosixPath(name).name
-    if base == sysconfig.get_config_var("INSTSONAME"):
+    if base in (
+        sysconfig.get_config_var("INSTSONAME"),
+        "base_library.zip",
+    ):  # PyInstaller packs modules into the second
         return True
     paths = sysconfig.get_paths()
     places = [Path(paths["stdlib"]), Path(paths["platstdlib"])]
