@@ -144,6 +144,13 @@ def wheel(options: argparse.Namespace) -> int:
     return _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
 
 
+def release(options: argparse.Namespace) -> int:
+    machine.require(machine.BUILD_NEEDS)
+    import release
+
+    return release.main(options.rest or ["rehearse"])
+
+
 def clean(options: argparse.Namespace) -> int:
     for name in ("dist", ".cache"):
         shutil.rmtree(ROOT / name, ignore_errors=True)
@@ -175,6 +182,7 @@ VERBS = (
     Verb("soak", "repeat the tests marked `faults` against the executable", soak, "dev", "pytest"),
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
     Verb("wheel", "build the platform wheel that holds the executable", wheel, "dev"),
+    Verb("release", "rehearse a release for this platform; publishes nothing", release, "dev", "build/release.py"),
     Verb("clean", "remove dist/ and .cache/, and nothing else", clean),
 )
 
@@ -230,7 +238,7 @@ def _frozen() -> Path:
     machine.require(machine.BUILD_NEEDS)
     import freeze
 
-    return freeze.freeze(ROOT)
+    return freeze.freeze()
 
 
 def _home() -> Path:
@@ -280,10 +288,27 @@ def _failed_checks() -> list[str]:
         _heading(name)
         if _call(command) != 0:
             failed.append(name)
+    _heading("workflows")
+    statuses = [_call([str(part) for part in command]) for command in _workflow_checks()]
+    if any(statuses):
+        failed.append("workflows")
     _heading("C with -Wall -Wextra -Werror")
     if not _c_is_clean():
         failed.append("C warnings")
     return failed
+
+
+def _workflow_checks() -> list[list[str | Path]]:
+    """Their schema, and what may go wrong in them: rights, pins, words of strangers in a shell."""
+    import environment
+
+    github = ROOT / ".github"
+    schema: list[str | Path] = [environment.program("check-jsonschema"), "--quiet", "--builtin-schema"]
+    return [
+        [*schema, "vendor.github-workflows", *sorted((github / "workflows").glob("*.yml"))],
+        [*schema, "vendor.dependabot", github / "dependabot.yml"],
+        [environment.program("zizmor"), "--offline", "--quiet", "--persona=auditor", github],
+    ]
 
 
 def _c_is_clean() -> bool:
@@ -292,7 +317,10 @@ def _c_is_clean() -> bool:
     sources = sorted((ROOT / "build" / "launcher").glob("*.c"))
     python = f"-I{sysconfig.get_path('include')}"
     warnings = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", python, "-c", "-o", os.devnull]
-    statuses = [_call([machine.compiler(), *warnings, str(source)]) for source in sources]
+    commands = [[machine.compiler(), *warnings, str(source)] for source in sources]
+    elsewhere = ROOT / "build" / "launcher" / "supervisor.c"  # as it is made where it needs a C library
+    commands.append([machine.compiler(), *warnings, "-DSUPERVISOR_LIBC", str(elsewhere)])
+    statuses = [_call(command) for command in commands]
     return not any(statuses)
 
 

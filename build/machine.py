@@ -56,13 +56,14 @@ def _compiles_with_zlib() -> bool:
 
 def _python_library_loads() -> bool:
     """PyInstaller puts libpython into the executable. Debian's python3 runs without that file being there."""
-    if sys.platform != "linux":
-        return True
-    try:
-        ctypes.CDLL(sysconfig.get_config_var("INSTSONAME"))
-    except (OSError, TypeError):
-        return False
-    return True
+    name = sysconfig.get_config_var("INSTSONAME") or ""
+    for library in (name, os.path.join(sysconfig.get_config_var("LIBDIR") or "", name)):
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return bool(name)
+    return False
 
 
 VENV_NEEDS = (
@@ -74,7 +75,7 @@ VENV_NEEDS = (
     ),
 )
 
-BUILD_NEEDS = (
+_LAUNCHER_NEEDS = (
     Need("a C compiler", "build/launcher is C", ("gcc", "libc6-dev"), _program(compiler())),
     Need("the C library's and zlib's headers", "the launcher unpacks with zlib", ("libc6-dev", "zlib1g-dev"),
          _compiles_with_zlib),
@@ -92,6 +93,9 @@ BUILD_NEEDS = (
         lambda: Path(sysconfig.get_path("include"), "Python.h").is_file(),
     ),
 )  # fmt: skip
+
+BUILD_NEEDS = _LAUNCHER_NEEDS if sys.platform == "linux" else ()
+"""Elsewhere PyInstaller brings all that is needed; one_file.py."""
 
 TEST_NEEDS = (
     Need("git", "tests/tidy lists the tracked files, and Bash's tests use it", ("git",), _program("git")),

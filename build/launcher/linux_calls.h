@@ -7,7 +7,7 @@
 #ifndef LINUX_CALLS_H
 #define LINUX_CALLS_H
 
-#include <sys/syscall.h>
+#include "newer_calls.h"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
