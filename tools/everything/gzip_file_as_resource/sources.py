@@ -37,7 +37,9 @@ async def _fetched(url: str, settings: Settings) -> bytes:
     bytes_max, ms_max = settings.gzip_max_fetch_size, settings.gzip_max_fetch_time_millis
     try:
         address = parse(url)
-        gate = AllowedHosts(Policy(settings.readdocs_private, address.host, address.port), settings.gzip_allowed_domains)
+        gate = AllowedHosts(
+            Policy(settings.readdocs_private, address.host, address.port), settings.gzip_allowed_domains
+        )
         async with asyncio.timeout(ms_max / 1000):
             document = await fetch(address, gate, Trust(), {"Accept": "*/*"}, bytes_max=bytes_max)
     except (BadUrl, FetchFailure) as fault:
