@@ -82,7 +82,7 @@ def changes(root: Path) -> list[tuple[str, str, str]]:
         raise Stop("CHANGELOG.md is missing. Write what this version changes under `## VERSION - DATE`.")
     text = path.read_text("utf-8")
     headings = list(HEADING.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    ends = [heading.start() for heading in headings[1:]] + [len(text)] * bool(headings)
     return [
         (heading["version"], heading["date"] or "", text[heading.end() : end].strip())
         for heading, end in zip(headings, ends, strict=True)
