@@ -91,7 +91,7 @@ def test_a_file_of_unknown_origin_stops_the_build(root: Path) -> None:
 
 @pytest.mark.requirement("release:terms")
 def test_a_component_without_a_text_stops_the_build(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "SUPPLIED", bundle.ROOT / "build" / "no-such-folder")
+    monkeypatch.setattr(bundle, "SUPPLIED", ROOT / "build" / "no-such-folder")
     with pytest.raises(Stop, match="jsonschema_rs brings no licence text"):
         bundle.components(collected("jsonschema_rs"), root, launcher=False)
 
@@ -208,9 +208,9 @@ def test_the_bill_has_the_executables_own_sum_and_what_each_part_holds() -> None
         ("Apache-2.0 OR BSD-3-Clause", {"expression": "Apache-2.0 OR BSD-3-Clause"}),
         ("BSD License", {"license": {"name": "BSD License"}}),
         ("GPLv3+ with exceptions", {"license": {"name": "GPLv3+ with exceptions"}}),
-        ("BSD-3-Clause, Apache-2.0, dependency licenses", {"license": {"name": "BSD-3-Clause, Apache-2.0, dependency licenses"}}),
+        ("BSD-3-Clause, Apache-2.0", {"license": {"name": "BSD-3-Clause, Apache-2.0"}}),
     ],
-)  # fmt: skip
+)
 def test_words_that_are_no_spdx_expression_stay_words(said: str, written: dict[str, Any]) -> None:
     component = bundle.Component("x", "1", said, "pkg:generic/x", "", ("text",))
     (entry,) = bill.materials([component], "1.2.3", "0" * 64)["components"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_python_without_a_shared_library_is_told_from_one_with(monkeypatch: py
     needs = {need.what: need.present for need in machine.BUILD_NEEDS}
     (present,) = [present for what, present in needs.items() if what.startswith("Python's shared library")]
     assert present()
-    monkeypatch.setattr(machine.sysconfig, "get_config_var", {"INSTSONAME": "libnone.so", "LIBDIR": "/"}.get)
+    monkeypatch.setattr(sysconfig, "get_config_var", {"INSTSONAME": "libnone.so", "LIBDIR": "/"}.get)
     assert not present()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import release
-from machine import Stop
+from machine import ROOT, Stop
 
 LINUX = release.PLATFORMS[0]
 RELEASED = "# Changelog\n\n## 1.2.3 - 2026-11-22\n\n- Something new.\n\n## 1.2.2 - 2026-11-01\n\n- Before.\n"
@@ -66,7 +66,7 @@ def test_without_a_tag_unreleased_changes_may_stand_on_top(tmp_path: Path) -> No
 
 
 def test_our_own_sources_agree() -> None:
-    release.check(release.ROOT)
+    release.check(ROOT)
 
 
 def test_notes_are_the_section_of_this_version_alone(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def checkout(tmp_path: Path) -> Path:
     root = sources(tmp_path / "checkout")
     (root / "build").mkdir()
     for name in ("release.py", "machine.py"):
-        shutil.copy(release.ROOT / "build" / name, root / "build")
+        shutil.copy(ROOT / "build" / name, root / "build")
     return root
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import release
-from machine import Stop
+from machine import ROOT, Stop
 
 ANSWERS = "#!/bin/sh\necho scorpio 1.2.3\n"
 
@@ -20,7 +20,7 @@ def project(tmp_path: Path) -> Path:
     """As much of this project as a wheel is made of, with a script in place of the executable."""
     for name in ("pyproject.toml", "build/wheel_hook.py", "README.md", "LICENSE"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(release.ROOT / name, tmp_path / name)
+        shutil.copy(ROOT / name, tmp_path / name)
     for name, text in {
         "scorpio/__init__.py": '__version__ = "1.2.3"\n',
         "dist/scorpio": ANSWERS,

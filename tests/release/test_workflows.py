@@ -13,8 +13,9 @@ from ruamel.yaml import YAML
 import dev
 import environment
 import release
+from machine import ROOT
 
-FOLDER = release.ROOT / ".github" / "workflows"
+FOLDER = ROOT / ".github" / "workflows"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
 
 
