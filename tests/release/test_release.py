@@ -120,6 +120,22 @@ def test_sums_may_be_made_twice(tmp_path: Path) -> None:
     assert release.sums(folder, "1.2.3", (LINUX,)).read_text() == first
 
 
+@pytest.mark.requirement("release:old-glibc")
+@pytest.mark.parametrize(("glibc", "tag"), [(28, "manylinux_2_28_x86_64"), (28, "manylinux_2_17_x86_64")])
+def test_what_runs_on_an_old_c_library_is_published(glibc: int, tag: str) -> None:
+    release.refuse_newer(tag, LINUX._replace(glibc=glibc))
+
+
+@pytest.mark.requirement("release:old-glibc")
+def test_what_needs_a_newer_c_library_is_not_published() -> None:
+    with pytest.raises(Stop, match=r"asks for glibc 2\.36, and linux-x86_64 is released for 2\.28\. Build it in the"):
+        release.refuse_newer("manylinux_2_36_x86_64", LINUX)
+
+
+def test_a_wheel_without_a_c_library_in_its_name_is_no_matter_of_glibc() -> None:
+    release.refuse_newer("macosx_15_0_arm64", release.PLATFORMS[2])
+
+
 def test_no_two_platforms_share_a_name() -> None:
     names = [name for target in release.PLATFORMS for name in release.asset_names(target, "1.2.3").values()]
     assert len(names) == len(set(names))

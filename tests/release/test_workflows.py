@@ -42,6 +42,13 @@ def test_release_builds_every_platform_of_the_table() -> None:
     ]
 
 
+def test_the_containers_have_the_c_library_of_the_table() -> None:
+    rows = read("release.yml")["jobs"]["linux"]["strategy"]["matrix"]["include"]
+    images = {row["platform"]: row["image"] for row in rows}
+    for target in (each for each in release.PLATFORMS if each.glibc):
+        assert f"/manylinux_2_{target.glibc}_{target.machines[0]}@sha256:" in images[target.name]
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_every_step_names_a_verb_that_there_is(path: Path) -> None:
     verbs = {verb.name for verb in dev.VERBS}
