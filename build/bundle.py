@@ -70,12 +70,12 @@ def components(collected: list[Collected], root: Path, *, launcher: bool) -> lis
     distributions: dict[str, metadata.Distribution] = {}
     systems: set[str] = set()
     vendored: set[str] = set()
-    owned = _files_of_distributions()
+    owned = files_of_distributions()
     folders = _vendored_folders(root)
     for name, source in collected:
         if name.split("/")[0] in OURS:
             vendored.update(folder for folder in folders if name.startswith(f"{folder}/"))
-        elif owner := owned.get(_as_source(name)):
+        elif owner := owned.get(as_source(name)):
             distributions[owner.name] = owner
         elif not _is_pythons(name, source):
             systems.add(source)
@@ -87,7 +87,7 @@ def components(collected: list[Collected], root: Path, *, launcher: bool) -> lis
     found = [
         _python(),
         *_held_by_python(collected),
-        *map(_distribution, distributions.values()),
+        *map(of_distribution, distributions.values()),
         *(_vendored(root / folder) for folder in vendored),
         *_packages_of_the_system(systems),
     ]
@@ -97,10 +97,10 @@ def components(collected: list[Collected], root: Path, *, launcher: bool) -> lis
             f"{', '.join(without)} brings no licence text. Put it into {SUPPLIED.relative_to(ROOT)}/NAME.txt, "
             "or leave the library out of the executable."
         )
-    return sorted(set_by_name(found).values(), key=lambda component: component.name.lower())
+    return sorted(by_name(found).values(), key=lambda component: component.name.lower())
 
 
-def set_by_name(found: Iterable[Component]) -> dict[str, Component]:
+def by_name(found: Iterable[Component]) -> dict[str, Component]:
     """One of each name: a library that two files come from is one component."""
     return {component.name: component for component in found}
 
@@ -108,12 +108,12 @@ def set_by_name(found: Iterable[Component]) -> dict[str, Component]:
 # Whose a file is
 
 
-def _as_source(name: str) -> str:
+def as_source(name: str) -> str:
     """The name that a distribution's RECORD has for it: of a module, that of its source."""
     return name[:-1] if name.endswith(".pyc") else name
 
 
-def _files_of_distributions() -> dict[str, metadata.Distribution]:
+def files_of_distributions() -> dict[str, metadata.Distribution]:
     owned = {}
     for distribution in metadata.distributions():
         for file in distribution.files or ():
@@ -161,7 +161,7 @@ def _is_pythons(name: str, source: str) -> bool:
         places.append(Path(sys.base_prefix).resolve())
     if any(Path(source).resolve().is_relative_to(place) or Path(source).is_relative_to(place) for place in places):
         return True
-    return any((place / _as_source(name)).is_file() for place in places)
+    return any((place / as_source(name)).is_file() for place in places)
 
 
 def _static_library(name: str) -> str:
@@ -173,7 +173,7 @@ def _static_library(name: str) -> str:
 # What it says of itself
 
 
-def _distribution(distribution: metadata.Distribution) -> Component:
+def of_distribution(distribution: metadata.Distribution) -> Component:
     about = distribution.metadata.json
     licence = str(about.get("license_expression") or about.get("license") or "")
     if not licence or "\n" in licence:  # some put the whole text there, some only a classifier
@@ -214,7 +214,7 @@ def _python() -> Component:
     texts = tuple(
         _read(path) for path in (stdlib / "LICENSE.txt", Path(sys.base_prefix, "LICENSE.txt")) if path.is_file()
     )[:1]
-    if not texts and (packaged := _packaged(str(stdlib / "os.py"))):
+    if not texts and (packaged := of_package(str(stdlib / "os.py"))):
         texts = packaged.texts
     version = platform.python_version()
     return Component("CPython", version, "Python-2.0", f"pkg:generic/cpython@{version}", "", texts)
@@ -262,14 +262,14 @@ def _supplied(name: str) -> tuple[str, ...]:
 def _packages_of_the_system(sources: set[str]) -> list[Component]:
     found = []
     for source in sorted(sources):
-        component = _packaged(source)
+        component = of_package(source)
         if component is None:
             raise Stop(f"{source} would be in the executable, and no package says whose it is. Exclude or declare it.")
         found.append(component)
     return found
 
 
-def _packaged(source: str) -> Component | None:
+def of_package(source: str) -> Component | None:
     if shutil.which("dpkg-query"):
         return _from_dpkg(source)
     return _from_rpm(source) if shutil.which("rpm") else None

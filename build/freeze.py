@@ -132,8 +132,9 @@ def platform_tag(folder: Path) -> str:
     """The wheel's platform: the oldest glibc on which every program of the folder starts."""
     versions = {2}
     for path in folder.rglob("*"):
-        if path.is_file() and path.suffix != ".pyc":
-            versions.update(int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes()))
+        content = path.read_bytes() if path.is_file() and path.suffix != ".pyc" else b""
+        if content.startswith(b"\x7fELF"):
+            versions.update(int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", content))
     return f"manylinux_2_{max(versions)}_{platform.machine()}"
 
 

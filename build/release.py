@@ -48,6 +48,8 @@ class Platform(NamedTuple):
     """How the platform tag of its wheel begins and ends, with * between."""
     needed: bool
     """A release without it is none. The others are published where they could be built and answered."""
+    glibc: int = 0
+    """2.N: the newest C library that what is published may ask for; 0 where there is none."""
 
     @property
     def suffix(self) -> str:
@@ -55,8 +57,9 @@ class Platform(NamedTuple):
 
 
 PLATFORMS = (
-    Platform("linux-x86_64", "linux", ("x86_64",), "manylinux_*_x86_64", needed=True),
-    Platform("linux-arm64", "linux", ("aarch64",), "manylinux_*_aarch64", needed=False),
+    Platform("linux-x86_64", "linux", ("x86_64",), "manylinux_*_x86_64", needed=True, glibc=28),
+    # wreq's wheels for arm64 begin at 2.34
+    Platform("linux-arm64", "linux", ("aarch64",), "manylinux_*_aarch64", needed=False, glibc=34),
     Platform("macos-arm64", "darwin", ("arm64",), "macosx_*_arm64", needed=False),
     Platform("macos-x86_64", "darwin", ("x86_64",), "macosx_*_x86_64", needed=False),
     Platform("windows-x86_64", "win32", ("AMD64",), "win_amd64", needed=False),
@@ -82,7 +85,7 @@ def changes(root: Path) -> list[tuple[str, str, str]]:
         raise Stop("CHANGELOG.md is missing. Write what this version changes under `## VERSION - DATE`.")
     text = path.read_text("utf-8")
     headings = list(HEADING.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    ends = [heading.start() for heading in headings[1:]] + [len(text)] * bool(headings)
     return [
         (heading["version"], heading["date"] or "", text[heading.end() : end].strip())
         for heading, end in zip(headings, ends, strict=True)
@@ -143,13 +146,18 @@ def wheel_pattern(target: Platform, version: str) -> str:
     return f"scorpio_mcp-{version}-py3-none-{target.wheel}.whl"
 
 
-def assets(root: Path, out: Path) -> list[Path]:
-    """Build, try and name what this platform publishes; `out` then holds that and nothing else. Raises Stop."""
+def assets(root: Path, out: Path, *, strict: bool = False) -> list[Path]:
+    """Build, try and name what this platform publishes; `out` then holds that and nothing else.
+
+    `strict` refuses what asks for a newer C library than a release may. Raises Stop.
+    """
     import freeze
     import smoke
 
     target, version = this_platform(), version_of(root)
     executable = freeze.freeze(root)
+    if strict:
+        refuse_newer(json.loads(executable.with_name(f"{executable.name}.json").read_bytes())["platform"], target)
     if smoke.main([str(executable)]) != 0:
         raise Stop(f"{executable.name} was built, and does not answer as a server should. Its own words are above.")
     shutil.rmtree(out, ignore_errors=True)
@@ -163,6 +171,16 @@ def assets(root: Path, out: Path) -> list[Path]:
         raise Stop(f"The wheel is called {wheel.name}, and {wheel_pattern(target, version)} was expected.")
     try_wheel(wheel, version)
     return sorted(out.iterdir())
+
+
+def refuse_newer(tag: str, target: Platform) -> None:
+    """`tag`: the platform of the wheel. Raises Stop."""
+    asked = re.match(r"manylinux_2_(\d+)_", tag)
+    if asked and int(asked[1]) > target.glibc:
+        raise Stop(
+            f"What was built asks for glibc 2.{asked[1]}, and {target.name} is released for 2.{target.glibc}. "
+            "Build it in the container of .github/workflows/release.yml."
+        )
 
 
 def dated(bill: dict[str, object], time: str) -> dict[str, object]:
@@ -262,7 +280,7 @@ def main(arguments: list[str]) -> int:
     if options.step == "check":
         print(f"Version {check(ROOT, options.tag)}: changelog and {'tag' if options.tag else 'sources'} agree.")
     elif options.step == "assets":
-        _show(assets(ROOT, options.out.resolve()))
+        _show(assets(ROOT, options.out.resolve(), strict=options.strict))
     elif options.step == "sums":
         print(
             sums(options.folder, version_of(ROOT), tuple(each for each in PLATFORMS if each.needed)).read_text(), end=""
@@ -298,6 +316,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         "assets", help="build, try and name what this platform publishes; through dev.py release --"
     )
     made.add_argument("--out", type=Path, default=OUT)
+    made.add_argument("--strict", action="store_true", help="refuse what only machines as new as this one can run")
     summed = steps.add_parser("sums", help="see that nothing is missing, write SHA256SUMS")
     summed.add_argument("folder", type=Path)
     steps.add_parser("notes", help="print what the changelog says of this version")

@@ -74,7 +74,7 @@ class Conversation:
 
     def last_words(self) -> str:
         _, errors = self.child.communicate()
-        if self.child.returncode == -signal.SIGKILL:
+        if self.child.returncode == -getattr(signal, "SIGKILL", 9):  # Windows has no such name
             return f"took longer than {ANSWER_S_MAX} s and was killed"
         return f"ended with {self.child.returncode} and said: {errors.decode(errors='replace').strip() or 'nothing'}"
 

@@ -49,6 +49,7 @@ def _cases() -> list[Any]:
 
 
 @pytest.mark.revisions(MODERN)
+@pytest.mark.transports("in-process", "frozen")
 @pytest.mark.parametrize(("folder", "case"), _cases())
 def test_case_gives_the_result_it_shows(
     connect: Callable[..., Wire], environ: dict[str, str], folder: Path, case: dict[str, Any], transport: str
