@@ -354,6 +354,12 @@ class HttpProcess:
         if self.running:
             self.child.process.send_signal(signal.SIGTERM)
 
+    def kill(self) -> None:
+        """After the test, whatever became of it."""
+        if self.running:
+            self.child.process.kill()
+        self.wait(BOUND_S)
+
     def wait(self, bound_s: float) -> int:
         status = self.child.wait(bound_s)
         for stream in (self.child.process.stdin, self.child.process.stdout):
