@@ -1,4 +1,4 @@
-"""The MCP Inspector's command line against both builds, in both eras."""
+"""The MCP Inspector's command line over each of its transports, in both eras."""
 
 from __future__ import annotations
 
@@ -15,21 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.http_link import HttpProcess
+
 ERAS = ("legacy", "auto", "modern")
+WAYS = [("source", "stdio"), ("frozen", "stdio"), ("frozen", "http"), ("frozen", "sse")]
 BOUND_S = 100
+
+pytestmark = pytest.mark.parametrize(("build", "way"), WAYS)
 
 
 @pytest.fixture
 def inspect(
-    command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
+    command: Callable[..., list[str]],
+    start_http: Callable[..., HttpProcess],
+    environ: dict[str, str],
+    tmp_path: Path,
+    way: str,
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`inspect("sum", "--method", "tools/list")`: one run of it against a server of that toolset."""
     inspector, path = program("mcp-inspector"), node_path()
 
     def inspect(toolset: str, *options: str) -> subprocess.CompletedProcess[str]:
-        variables = [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
+        if way == "stdio":
+            variables = [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
+            target = [*variables, "--cwd", str(ROOT), *command(toolset)]
+        else:
+            server = start_http(toolset, environ={**environ, "LOG_LEVEL": "error"})
+            target = [f"http://127.0.0.1:{server.port}/{'sse' if way == 'sse' else 'mcp'}"]
         return subprocess.run(
-            [inspector, "--cli", *variables, "--cwd", str(ROOT), *command(toolset), "-q", *options],
+            [inspector, "--cli", *target, "-q", *options],
             env={**environ, "PATH": path},
             cwd=tmp_path,
             capture_output=True,
