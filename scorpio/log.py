@@ -37,6 +37,10 @@ class Log:
         self._lock = _thread.allocate_lock()
         self._poll: select.poll | None = None
 
+    def say(self, text: str) -> None:
+        """What the person who started the server waits for: told at every level."""
+        self._event(len(LEVELS), text)
+
     def debug(self, text: str) -> None:
         self._event(0, text)
 

@@ -1,15 +1,18 @@
 """One test body over both builds: from source, and frozen where there is an executable.
 
-Fixtures: `build`, `command` (its command line), `start` (a server on descriptors of the test's choice).
+Fixtures: `build`, `command` (its command line), `start` (a server on descriptors of the test's choice),
+`start_http` (one on a port of its own).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from tests.http_link import HttpProcess
 from tests.links import ROOT, executable_under_test, frozen_command, source_command
 from tests.server_process import ServerProcess
 
@@ -23,7 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "build" in metafunc.fixturenames:
+    chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "build" in metafunc.fixturenames and not any("build" in names for names in chosen):
         mark = metafunc.definition.get_closest_marker("builds")
         metafunc.parametrize("build", mark.args if mark else ("source", "frozen"))
 
@@ -67,6 +71,28 @@ def start(
         )
         started.append(server)
         return server
+
+    yield start
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture
+def start_http(build: str, environ: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., HttpProcess]]:
+    """`start_http("sum", options=["--metrics"], environ={…})`: serving when it is returned; ended after the test."""
+    started: list[HttpProcess] = []
+
+    def start(*toolsets: str, options: Sequence[str] = (), environ: dict[str, str] = environ) -> HttpProcess:
+        program = [sys.executable, "-m", "scorpio"]
+        if build == "frozen":
+            try:
+                program = [executable_under_test()]
+            except FileNotFoundError as missing:
+                lacking(str(missing))
+        chosen = ("--toolsets", ",".join(toolsets or ("sum",)), *(() if "--port" in options else ("--port", "0")))
+        path = tmp_path / f"http-stderr-{len(started)}"
+        started.append(HttpProcess([*program, "http", *chosen, *options], environ, path, ROOT))
+        return started[-1]
 
     yield start
     for server in started:

@@ -117,14 +117,15 @@ def link(transport: str, environ: dict[str, str], tmp_path: Path) -> Callable[..
     def make(*toolsets: str) -> Link:
         nonlocal made
         made += 1
+        quiet = {"LOG_LEVEL": "warning"}  # no line for every request
         stderr_path = tmp_path / f"stderr-{made}"
         if transport == "in-process":
             return InProcess(toolsets, environ, stderr_path)
         if transport == "http":
-            return HttpLink(InProcessHttp(toolsets, environ, stderr_path))
+            return HttpLink(InProcessHttp(toolsets, {**quiet, **environ}, stderr_path))
         if transport == "http-frozen":
             _executable()
-            return HttpLink(HttpProcess(http_command(toolsets), environ, stderr_path, ROOT))
+            return HttpLink(HttpProcess(http_command(toolsets), {**quiet, **environ}, stderr_path, ROOT))
         if transport == "stdio":
             return ChildProcess(source_command(toolsets), environ, stderr_path, ROOT)
         return ChildProcess(frozen_command(_executable(), toolsets), environ, stderr_path, ROOT)

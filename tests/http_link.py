@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import h11
 
-from tests.judge import META
+from tests.judge import META, MODERN
 from tests.links import ChildProcess, executable_under_test
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BOUND_S = 30.0
 ACCEPT = "application/json, text/event-stream"
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+MODERN_META = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
 LISTENING = re.compile(r"Serving MCP on http://[^/]*:(\d+)/mcp")
 READ_BYTES = 1 << 16
 
@@ -47,6 +48,7 @@ class HttpResponse:
         body: bytes = b"",
         on_event: Callable[[bytes], None] | None = None,
     ) -> None:
+        self.sent = body
         self.socket = socket.create_connection(("127.0.0.1", port), BOUND_S)
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
         self._on_event = on_event
@@ -149,6 +151,8 @@ class HttpLink:
         self._session: Headers = {}
         self._modern: Headers = {}
         """What a message says of its revision that does not say it itself, once this client has spoken modern."""
+        self._declared: dict[str, dict[str, str]] = {}
+        """Of each tool, the arguments that go into headers too, and which; once it was needed."""
         self._starting: HttpResponse | None = None
         """The `initialize` that is not answered yet."""
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -223,7 +227,13 @@ class HttpLink:
         method = message.get("method")
         headers = {"MCP-Protocol-Version": version, "Mcp-Method": method if isinstance(method, str) else ""}
         name = params.get(NAMED_BY.get(headers["Mcp-Method"], ""))
-        return headers | ({"Mcp-Name": header_value(name)} if isinstance(name, str) else {})
+        if isinstance(name, str):
+            headers["Mcp-Name"] = header_value(name)
+            arguments = params.get("arguments")
+            for argument, header in self._declared.get(name, {}).items():
+                if isinstance(arguments, dict) and argument in arguments:
+                    headers[f"Mcp-Param-{header}"] = header_value(str(arguments[argument]))
+        return headers
 
     def _hang_up(self, message: dict[str, Any]) -> bool:
         """How a modern client cancels: True when the request was one."""
@@ -295,8 +305,23 @@ class HttpLink:
                     "MCP-Protocol-Version": version,
                 }
             self._starting = None
-        if response.whole and response.kind == "application/json":
+        if response.status == 400 and b"mcp-param-" in response.body and not self._declared:
+            self._learn()
+            self._post(response.sent)
+        elif response.whole and response.kind == "application/json":
             self._on_line(response.body)
+
+    def _learn(self) -> None:
+        """Which arguments of which tool go into headers, as a client does that is told that they did not."""
+        request = {"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {"_meta": MODERN_META}}
+        headers = {"Content-Type": "application/json", **self._headers(request)}
+        body = json.dumps(request).encode()
+        listed = HttpResponse(self._server.port, "POST", "/mcp", headers, body).wait().json()
+        for tool in listed["result"]["tools"]:
+            properties = tool["inputSchema"].get("properties", {})
+            self._declared[tool["name"]] = {
+                name: schema["x-mcp-header"] for name, schema in properties.items() if "x-mcp-header" in schema
+            }
 
     def _event(self, event: bytes) -> None:
         fields = event_fields(event)
@@ -328,6 +353,12 @@ class HttpProcess:
     def stop(self) -> None:
         if self.running:
             self.child.process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """After the test, whatever became of it."""
+        if self.running:
+            self.child.process.kill()
+        self.wait(BOUND_S)
 
     def wait(self, bound_s: float) -> int:
         status = self.child.wait(bound_s)

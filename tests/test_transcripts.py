@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import TRANSPORTS
 from tests.links import ROOT
 from tests.transcript import Player, read, rewritten
 from tests.wire import MODERN, Wire
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 TRANSCRIPTS = sorted((ROOT / "tests" / "transcripts").glob("*.txt"))
 
 
+@pytest.mark.transports(*TRANSPORTS, "http-frozen")
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_conversation_goes_as_it_is_written(
     link: Callable[..., Link], environ: dict[str, str], transport: str, path: Path, request: pytest.FixtureRequest

@@ -5,7 +5,7 @@
     requirement: id, id
     -- serve --
     toolsets: conformance
-    transports: in-process stdio frozen        (all three where left out)
+    transports: in-process stdio frozen        (these, http and http-frozen where left out)
     env: KEY=value                             (any number)
     -- let --
     name = text                                (stands for {{name}} in the lines below)
@@ -49,7 +49,7 @@ class Transcript:
     prose: list[str] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
     toolsets: list[str] = field(default_factory=list)
-    transports: list[str] = field(default_factory=lambda: ["in-process", "stdio", "frozen"])
+    transports: list[str] = field(default_factory=lambda: ["in-process", "stdio", "frozen", "http", "http-frozen"])
     env: dict[str, str] = field(default_factory=dict)
     let: dict[str, str] = field(default_factory=dict)
     wire: list[str] = field(default_factory=list)

@@ -1,52 +1,49 @@
-"""The MCP Inspector's command line against both builds, in both eras."""
+"""The MCP Inspector's command line over each of its transports, in both eras."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.builds import lacking
+from tests.clients.node import node_path, program
 from tests.links import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-NPM = ROOT / ".cache" / "npm" / "node_modules"
-"""What `dev.py test` installs from package-lock.json."""
+    from tests.http_link import HttpProcess
 
 ERAS = ("legacy", "auto", "modern")
+WAYS = [("source", "stdio"), ("frozen", "stdio"), ("frozen", "http"), ("frozen", "sse")]
 BOUND_S = 100
 
-
-def inspector() -> tuple[str, str]:
-    """The program, and a PATH with the Node.js it needs first."""
-    path = os.environ.get("PATH", os.defpath)
-    nodes = [str(node.parent) for node in NPM.glob("node-*/bin/node")]
-    program = shutil.which("mcp-inspector", path=os.pathsep.join([str(NPM / ".bin"), path]))
-    if program is None:
-        lacking("needs the MCP Inspector: build/dev.py test installs it")
-    if not nodes and shutil.which("node", path=path) is None:
-        lacking("needs Node.js")
-    return program, os.pathsep.join([*nodes, path])
+pytestmark = pytest.mark.parametrize(("build", "way"), WAYS)
 
 
 @pytest.fixture
 def inspect(
-    command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
+    command: Callable[..., list[str]],
+    start_http: Callable[..., HttpProcess],
+    environ: dict[str, str],
+    tmp_path: Path,
+    way: str,
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`inspect("sum", "--method", "tools/list")`: one run of it against a server of that toolset."""
-    program, path = inspector()
+    inspector, path = program("mcp-inspector"), node_path()
 
     def inspect(toolset: str, *options: str) -> subprocess.CompletedProcess[str]:
-        variables = [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
+        if way == "stdio":
+            variables = [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
+            target = [*variables, "--cwd", str(ROOT), *command(toolset)]
+        else:
+            server = start_http(toolset, environ={**environ, "LOG_LEVEL": "error"})
+            target = [f"http://127.0.0.1:{server.port}/{'sse' if way == 'sse' else 'mcp'}"]
         return subprocess.run(
-            [program, "--cli", *variables, "--cwd", str(ROOT), *command(toolset), "-q", *options],
+            [inspector, "--cli", *target, "-q", *options],
             env={**environ, "PATH": path},
             cwd=tmp_path,
             capture_output=True,

@@ -1,4 +1,4 @@
-"""The official Python client against both builds, in each way it can choose a revision."""
+"""The official Python client over each of its transports, in each way it can choose a revision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp.client.client import Client
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from tests.links import ROOT
@@ -22,21 +24,51 @@ if TYPE_CHECKING:
 
     from mcp.client.context import ClientRequestContext
 
+    from tests.http_link import HttpProcess
+
     Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 MODES = ("auto", "legacy", "2026-07-28")
 CHOSEN = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 BOUND_S = 60.0
 
+WAYS = [("source", "stdio"), ("frozen", "stdio"), ("frozen", "http"), ("frozen", "sse")]
+
 pytestmark = [
     pytest.mark.parametrize("mode", MODES),
+    pytest.mark.parametrize(("build", "way"), WAYS),
     pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning"),
 ]
 
 
 @pytest.fixture
-def connect(command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path, mode: str) -> Connect:
-    """`connect("sum", sampling_callback=…)`: a client in this test's mode. Its server must end by itself, with 0."""
+def connect(over_stdio: Connect, over_http: Connect, way: str) -> Connect:
+    """`connect("sum", sampling_callback=…)`: a client in this test's mode, on a server of its own."""
+    return over_stdio if way == "stdio" else over_http
+
+
+@pytest.fixture
+def over_http(start_http: Callable[..., HttpProcess], environ: dict[str, str], mode: str, way: str) -> Connect:
+    """Nothing goes wrong on the server, and it ends with 0 when it is told to."""
+
+    @asynccontextmanager
+    async def connect(*toolsets: str, **options: Any) -> AsyncIterator[Client]:
+        server = start_http(*toolsets, environ={**environ, "LOG_LEVEL": "error"})
+        url = f"http://127.0.0.1:{server.port}"
+        transport = sse_client(f"{url}/sse") if way == "sse" else streamable_http_client(f"{url}/mcp")
+        async with Client(transport, mode=mode, read_timeout_seconds=BOUND_S, **options) as client:
+            assert client.protocol_version == CHOSEN[mode]
+            yield client
+        server.stop()
+        assert await asyncio.to_thread(server.wait, BOUND_S) == 0
+        assert server.stderr().count("\n") == 1, server.stderr()
+
+    return connect
+
+
+@pytest.fixture
+def over_stdio(command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path, mode: str) -> Connect:
+    """The server must end by itself, with 0."""
 
     @asynccontextmanager
     async def connect(*toolsets: str, **options: Any) -> AsyncIterator[Client]:

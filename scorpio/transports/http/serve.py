@@ -176,7 +176,7 @@ async def _serve(server: Server, options: HttpOptions, pages: Mapping[bytes, Pag
     for warning in warnings(options):
         log.warning(warning)
     host = f"[{options.host}]" if ":" in options.host else options.host
-    log.info(f"Serving MCP on http://{host}:{http.port}/mcp")
+    log.say(f"Serving MCP on http://{host}:{http.port}/mcp")
     await told.wait()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # whoever asks twice does not want to wait
         loop.add_signal_handler(number, os._exit, 1)
