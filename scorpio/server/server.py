@@ -261,6 +261,11 @@ class Server:
         self.peers.discard(peer)
         peer.close()
 
+    def forget(self, owner: str) -> None:
+        """The last peer of `owner` is closed, and there will be no other: what is kept for it may go."""
+        for toolset in self.features.dynamic("forget"):
+            toolset.forget(owner)
+
     def close(self) -> None:
         """Close every state that was opened, last opened first. Called once, when the commands have ended."""
         for toolset in reversed(self.features.toolsets):

@@ -99,6 +99,10 @@ class CoreState:
     def set_root(self, path: str | None) -> None:
         self.skills.set_root(path)
 
+    def forget(self, owner: str) -> None:
+        if self._background_tasks is not None:
+            self._background_tasks.forget(owner)
+
     def close(self) -> None:
         self.skills.close()
         if self._dialogs is not None:
