@@ -200,9 +200,13 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
+<<<<<<< HEAD
         """What its state does by itself: describe, prompts, resources, after_result, roots, subscribed; start: it is
         opened with the server, not with a call; clients: it is told when one has gone; configured: it is opened
         before anything is served."""
+=======
+        """Which of its parts the state makes while running: describe, prompts, resources, after_result, roots, forget."""
+>>>>>>> http
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
@@ -231,6 +235,11 @@ class Toolset:
             if hasattr(self._state, "connect"):
                 self._state.connect(link)
         self._opened = True
+
+    def forget(self, owner: str) -> None:
+        """Tell the state, if there is one by now, that nobody can come as `owner` again."""
+        if self._state is not None:
+            self._state.forget(owner)
 
     def close(self) -> None:
         """Close the state if it was opened. Called once, when every command has ended."""

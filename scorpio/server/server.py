@@ -310,6 +310,11 @@ class Server:
             if toolset.opened and not any(other.owner == peer.owner for other in tuple(self.peers)):
                 self.state(toolset).client_gone(peer.owner)
 
+    def forget(self, owner: str) -> None:
+        """The last peer of `owner` is closed, and there will be no other: what is kept for it may go."""
+        for toolset in self.features.dynamic("forget"):
+            toolset.forget(owner)
+
     def close(self) -> None:
         """Close every state that was opened, last opened first. Called once, when the commands have ended."""
         if self._tasks is not None:

@@ -318,6 +318,15 @@ class BackgroundTasks:
         self._hold(killing)
         return await asyncio.shield(killing), task.end is not None
 
+    def forget(self, owner: str) -> None:
+        """Nobody can come as `owner` again: what runs for it ends, unless it is to survive. In the event loop."""
+        for task in [task for task in self._tasks.values() if task.record.owner == owner]:
+            if task.end is None and not task.record.survive:
+                self._run(self._kill_forgotten(task))
+
+    async def _kill_forgotten(self, task: Task) -> None:
+        await self.kill(task)
+
     async def _kill_own(self, task: Task) -> int:
         assert task.command is not None
         count = await task.command.terminate(GRACE_TIMEOUT_MS)

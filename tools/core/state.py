@@ -235,6 +235,10 @@ class CoreState:
         self.skills.set_root(path)
         self._claim_soon()
 
+    def forget(self, owner: str) -> None:
+        if self._background_tasks is not None:
+            self._background_tasks.forget(owner)
+
     def close(self) -> None:
         self.skills.close()
         if self._dialogs is not None:

@@ -177,9 +177,7 @@ async def _serve(server: Server, options: HttpOptions, pages: Mapping[bytes, Pag
         log.warning(warning)
     host = f"[{options.host}]" if ":" in options.host else options.host
     log.say(f"Serving MCP on http://{host}:{http.port}/mcp")
-    await told.wait()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # whoever asks twice does not want to wait
-        loop.add_signal_handler(number, os._exit, 1)
+    await told.wait()  # a signal more changes nothing: process groups get two, and the end takes 2 s at the most
     _thread.start_new_thread(_exit_after, (END_MS_MAX / 1000,))
     await http.stop()
 

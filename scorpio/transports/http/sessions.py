@@ -86,6 +86,7 @@ class Sessions:
         """Its calls are cancelled, its streams are closed, its id is forgotten."""
         self._by_id.pop(session.id, None)
         self._server.close_peer(session.peer)
+        self._server.forget(session.peer.owner)
         session.streams.close()
 
     def let_go(self) -> None:

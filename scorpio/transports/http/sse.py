@@ -127,4 +127,5 @@ class Sse:
         client = self._clients.pop(id_, None)
         if client is not None:
             self._server.close_peer(client.peer)
+            self._server.forget(client.peer.owner)
             client.end()
