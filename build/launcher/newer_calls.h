@@ -5,7 +5,12 @@
 #ifndef NEWER_CALLS_H
 #define NEWER_CALLS_H
 
+#include <fcntl.h>
 #include <sys/syscall.h>
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
