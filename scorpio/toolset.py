@@ -200,13 +200,9 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-<<<<<<< HEAD
         """What its state does by itself: describe, prompts, resources, after_result, roots, subscribed; start: it is
-        opened with the server, not with a call; clients: it is told when one has gone; configured: it is opened
-        before anything is served."""
-=======
-        """Which of its parts the state makes while running: describe, prompts, resources, after_result, roots, forget."""
->>>>>>> http
+        opened with the server, not with a call; clients: it is told when one has gone; forget: and when its session is
+        over; configured: it is opened before anything is served."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]

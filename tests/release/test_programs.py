@@ -29,7 +29,9 @@ def test_supervisor_does_without_a_c_library_on_x86_64_only(
 @pytest.mark.parametrize("flags", [("-DSUPERVISOR_LIBC",), ("-nostdlib", "-ffreestanding", "-fno-stack-protector")])
 def test_supervisor_is_made_with_headers_older_than_its_newest_calls(tmp_path: Path, flags: tuple[str, ...]) -> None:
     older = tmp_path / "older.h"
-    older.write_text("#include <sys/syscall.h>\n#undef SYS_close_range\n#undef __NR_close_range\n")
+    newer = ("close_range", "mount_setattr", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
+    lines = ["#include <sys/syscall.h>", "#define _LINUX_LANDLOCK_H", *(f"#undef SYS_{name}" for name in newer)]
+    older.write_text("\n".join(lines) + "\n")
     freeze.compile_c(["supervisor.c"], tmp_path / "supervisor", "-static", "-include", str(older), *flags)
 
 
