@@ -50,9 +50,7 @@ SERVER_END_S = 2.0
 
 ADOPT_EVERY_S = 1.0
 """How often a list of tasks looks for those of dead servers: a look is a directory read, half of what a list costs."""
-
-CLEAN_EVERY_S = 600.0
-IDS_TOLD_MAX = 20
+CLEAN_EVERY_S, IDS_TOLD_MAX = 600.0, 20
 NO_DESCRIPTORS_ERRORS = (errno.EMFILE, errno.ENFILE)
 
 
