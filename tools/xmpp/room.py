@@ -221,10 +221,13 @@ class Room:
             self._stayed_s = self._out_since_s - self._entered_s
         if stream is None:
             return
-        if occupant is not None and not stream.ended.done():
-            occupant.leave()
-            await asyncio.wait({stream.ended}, timeout=LEAVE_S_MAX)
-        stream.fail(Fault("This agent has left."))
+        try:
+            if occupant is not None and not stream.ended.done():
+                occupant.leave()
+                await asyncio.wait({stream.ended}, timeout=LEAVE_S_MAX)
+        finally:
+            stream.fail(Fault("This agent has left."))
+            await asyncio.sleep(0)  # in which the transport closes its socket: the loop may be at its end
 
     def _entered(self, occupant: Occupant, security: str) -> None:
         assert self._link is not None

