@@ -51,7 +51,7 @@ def core(open_core: Callable[..., LocalCore]) -> LocalCore:
 
 
 @pytest.fixture(scope="session")
-def reader(tmp_path_factory: pytest.TempPathFactory, supervisor_path: str) -> Iterator[LocalCore]:
+def _shared_reader(tmp_path_factory: pytest.TempPathFactory, supervisor_path: str) -> Iterator[LocalCore]:
     """One server for all tests that only read pages: its browser is started once. Every test has sites of its own."""
     directory = tmp_path_factory.mktemp("reader")
     with pytest.MonkeyPatch.context() as patch:
@@ -59,6 +59,13 @@ def reader(tmp_path_factory: pytest.TempPathFactory, supervisor_path: str) -> It
         core = LocalCore(directory / "home", directory)
     yield core
     core.close()
+
+
+@pytest.fixture
+def reader(_shared_reader: LocalCore) -> LocalCore:
+    """The shared server without what it has kept: the sites of two tests may have the same address."""
+    _shared_reader.state.pages._kept.clear()
+    return _shared_reader
 
 
 @pytest.fixture

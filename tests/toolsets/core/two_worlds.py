@@ -279,7 +279,8 @@ def main() -> None:
         if mode == UNGUARDED:
             browser_program.PREFERENCES = "{}"
         policy = ALLOW if mode == UNGUARDED else mode
-        core = LocalCore(f"{asked['home']}/{mode}", asked["home"], readdocs_private=policy)
+        chosen = {"readdocs_private": policy, "chromium_path": asked.get("chromium_path", "")}
+        core = LocalCore(f"{asked['home']}/{mode}", asked["home"], **chosen)
         core.state._pages = Pages(core.settings, changing_names())
         for arguments in reads:
             result = core.call("ReadDocs", arguments)

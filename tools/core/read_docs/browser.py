@@ -106,6 +106,12 @@ class Browser:
             running = await asyncio.shield(self._starting)  # others may wait for it too
         return await self._taken_spare(running) or await running.open_tab()
 
+    def _prepare(self, running: _Running) -> None:
+        """A tab for the next call: a profile, a window and a process take twice as long as most pages."""
+        if self._spare is None:
+            self._spare = asyncio.ensure_future(running.open_tab())
+            self._spare.add_done_callback(_heard)
+
     async def _taken_spare(self, running: _Running) -> Tab | None:
         spare, self._spare = self._spare, None
         if spare is None:
@@ -125,10 +131,8 @@ class Browser:
         task = asyncio.ensure_future(self._close_tab(tab))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-        running = self._running
-        if running is not None and self._spare is None and tab.cdp is running.cdp:
-            self._spare = asyncio.ensure_future(running.open_tab())
-            self._spare.add_done_callback(_heard)
+        if self._running is not None and tab.cdp is self._running.cdp:
+            self._prepare(self._running)
 
     async def _close_tab(self, tab: Tab) -> None:
         try:
@@ -187,7 +191,7 @@ class _Running:
         self.cdp = cdp
         self.command = command
         self.directory = directory
-        self._had_window = False
+        self._version: dict[str, str] = {}
         self._lock_fd = lock_fd
         self.cdp.closed.add_done_callback(lambda _: self.end("has ended"))
 
@@ -216,9 +220,8 @@ class _Running:
             os.close(log)
 
     async def open_tab(self) -> Tab:
-        """Without a window, in half the time; the first must have one, or Chromium refuses. Raises CdpFailure."""
-        hidden, self._had_window = self._had_window, True
-        return await Tab.open(self.cdp, hidden=hidden)
+        """Raises CdpFailure, OSError."""
+        return await Tab.open(self.cdp, self._version)
 
     async def _greet(self, program: str, log: int) -> None:
         ended = asyncio.ensure_future(self.command.wait_shell())
@@ -230,6 +233,7 @@ class _Running:
                     await asyncio.wait((ended,), timeout=1.0)
                 how = "ended at once" if ended.done() else f"did not answer within {BROWSER_START_S_MAX} s"
                 raise BrowserFailure(f"{program} {how}{_last_words(log)}")
+            self._version = hello.result()
         finally:
             ended.cancel()
 

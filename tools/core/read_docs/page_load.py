@@ -96,6 +96,8 @@ class PageLoad:
         """The request of the newest main document."""
         self._document_bytes = self._all_bytes = 0
         self._response: dict[str, Any] = {}
+        self._world = 0
+        """Of our own scripts in the document that is there now; 0 before they ran."""
         self.notes: list[str] = []
 
     async def read(self, wait_ms: int | None) -> Rendered:
@@ -223,6 +225,7 @@ class PageLoad:
 
     def _navigated(self, params: dict[str, Any]) -> None:
         if "parentId" not in params["frame"]:
+            self._world = 0
             self._loaded.clear()
             self._changed.set()
 
@@ -265,15 +268,17 @@ class PageLoad:
     async def _seen(self, step_ms: int) -> int:
         """Characters that a reader sees, once the page is idle or, with `step_ms`, has changed."""
         try:
-            world = await self._wait(self._tab.world(), self._left_s())
-            if world is None:
-                return 0
             script = f"{_script('settled.js')}({PAGE_TEXT_CHARS_ENOUGH}, {step_ms})"
-            return int(await self._wait(self._tab.evaluate(world, script), PAGE_QUIET_S_MAX) or 0)
+            return int(await self._wait(self._evaluate(script), PAGE_QUIET_S_MAX) or 0)
         except BrowserGone:
             raise
         except CdpFailure:
             return 0  # it has gone on to another document
+
+    async def _evaluate(self, script: str) -> Any:
+        if not self._world:
+            self._world = await self._tab.world()
+        return await self._tab.evaluate(self._world, script)
 
     # -- reading
 
@@ -303,8 +308,7 @@ class PageLoad:
         return found
 
     async def _read_now(self) -> Rendered:
-        world = await self._tab.world()
-        found = await self._tab.evaluate(world, f"{_script('read.js')}({FETCH_BYTES_MAX})")
+        found = await self._evaluate(f"{_script('read.js')}({FETCH_BYTES_MAX})")
         if "tooLarge" in found:
             size = found["tooLarge"] / 1e6
             raise PageFailure(
@@ -314,7 +318,7 @@ class PageLoad:
         if not found["landmark"]:
             script = f"{_script('readability/Readability.js')}\n;{_script('article.js')}()"
             try:
-                article = await self._tab.evaluate(world, script) or ""
+                article = await self._evaluate(script) or ""
             except CdpFailure:
                 pass  # a page that Readability cannot take: it is cut without
         status = int(self._response.get("status", 0))

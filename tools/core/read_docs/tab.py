@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from scorpio.policy_proxy import PolicyProxy
-from tools.core.read_docs.cdp import BrowserGone, CdpFailure
+from tools.core.read_docs.cdp import CdpFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class Tab:
         self._listener: Listener | None = None
 
     @classmethod
-    async def open(cls, cdp: Cdp, *, hidden: bool) -> Tab:
-        """Raises CdpFailure, OSError."""
+    async def open(cls, cdp: Cdp, version: dict[str, str]) -> Tab:
+        """`version`: what Browser.getVersion says. Raises CdpFailure, OSError."""
         tab = cls(cdp, PolicyProxy())
         await tab.proxy.open()
         try:
-            await tab._create(hidden)
+            await tab._create(version)
         except BaseException:
             tab.disconnect()
             if tab._context:
@@ -51,18 +51,20 @@ class Tab:
             raise
         return tab
 
-    async def _create(self, hidden: bool) -> None:
+    async def _create(self, version: dict[str, str]) -> None:
         send = self.cdp.send
         proxy = f"http://127.0.0.1:{self.proxy.port}"
         created = await send(
             "Target.createBrowserContext", disposeOnDetach=True, proxyServer=proxy, proxyBypassList="<-loopback>"
         )
         self._context = created["browserContextId"]
-        self._target = await self._created_target(hidden)
+        # With a window of its own, although nobody sees it: in a target without one nothing is ever drawn, so that
+        # requestAnimationFrame and its like wait for ever.
+        made = await send("Target.createTarget", url="about:blank", browserContextId=self._context, background=True)
+        self._target = made["targetId"]
         attached = await send("Target.attachToTarget", targetId=self._target, flatten=True)
         self._session = attached["sessionId"]
         self.cdp.listeners[self._session] = self._heard
-        version = await send("Browser.getVersion")
         name, _, number = version["product"].partition("/")
         self.version = f"{name.replace('Headless', '')} {number.partition('.')[0]}"
         agent = version["userAgent"].replace("HeadlessChrome", "Chrome")
@@ -75,17 +77,6 @@ class Tab:
             self.send("Emulation.setFocusEmulationEnabled", enabled=True),
             send("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._context),
         )
-
-    async def _created_target(self, hidden: bool) -> str:
-        place = {"url": "about:blank", "browserContextId": self._context}
-        if hidden:
-            try:
-                return str((await self.cdp.send("Target.createTarget", **place, hidden=True))["targetId"])
-            except BrowserGone:
-                raise
-            except CdpFailure:
-                pass  # a browser of before 2025
-        return str((await self.cdp.send("Target.createTarget", **place))["targetId"])
 
     def send(self, method: str, **params: Any) -> asyncio.Future[dict[str, Any]]:
         return self.cdp.send(method, self._session, **params)
