@@ -190,7 +190,7 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """Which of its parts the state makes while running: describe, prompts, resources, after_result, roots, forget."""
+        """Which of its parts the state makes while running: describe, prompts, resources, roots, forget and so on."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
