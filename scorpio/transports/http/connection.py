@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
+import struct
 from collections import deque
 
 import httptools
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 CONTENT_LENGTH = b"content-length"
+
+RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER: a close that is a reset."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -307,7 +312,11 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.close()
 
     def abort(self) -> None:
+        """At once, and without what the client has not taken yet: the system would keep that for it."""
         self._closing = True
+        own = self._transport.get_extra_info("socket")
+        if own is not None:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._transport.abort()
 
     # -- refusing
