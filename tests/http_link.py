@@ -14,6 +14,7 @@ import signal
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ class HttpResponse:
     ) -> None:
         self.sent = body
         self.socket = socket.create_connection(("127.0.0.1", port), BOUND_S)
+        weakref.finalize(self, self.socket.close)  # a test that has seen enough just forgets it
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
         self._on_event = on_event
         self.status = 0

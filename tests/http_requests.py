@@ -119,16 +119,19 @@ class Events:
     def next(self) -> Headers:
         """The fields of the next event that is one; comments are skipped."""
         while True:
-            while not self._held:
-                assert self.response.read(), "the stream has ended"
+            self._wait()
             fields = event_fields(self._held.pop(0))
             if fields:
                 return fields
 
+    def _wait(self) -> None:
+        while not self._held:
+            more = self.response.read()
+            assert more or self._held, "the stream has ended"
+
     def comment(self) -> bytes:
         """The next thing on the stream, which must be a comment."""
-        while not self._held:
-            assert self.response.read(), "the stream has ended"
+        self._wait()
         event = self._held.pop(0)
         assert event.startswith(b":"), event
         return event

@@ -557,7 +557,7 @@ def test_every_request_is_a_line_without_what_is_secret(serve: Serve) -> None:
         ["127.0.0.1", "POST", "/mcp", "initialize", "200"],
         ["127.0.0.1", "POST", "/mcp", "notifications/initialized", "202"],
         ["127.0.0.1", "POST", "/mcp", "tools/call", "200"],
-        ["127.0.0.1", "GET", "/mcp", "401", "110"],
+        ["127.0.0.1", "GET", "/mcp", "401", "132"],
     ]
     assert all(line.startswith("[Server] 127.0.0.1 ") for line in lines)
     assert "un\\x1bknown\\x0amethod" in lines[-1]

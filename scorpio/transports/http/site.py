@@ -6,7 +6,7 @@ Answers nothing itself but what is not MCP: health, metrics, pages.
 from __future__ import annotations
 
 from scorpio.protocol.errors import ProtocolError
-from scorpio.protocol.messages import Request, encode_error
+from scorpio.protocol.messages import Notification, Request, Response, encode_error
 from scorpio.protocol.meta import PROTOCOL_VERSION
 from scorpio.protocol.revisions import LEGACY_NAMES
 from scorpio.server.batch import NO_BATCHES
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from scorpio.protocol.messages import Notification, Response
     from scorpio.server.server import Server
     from scorpio.transports.http.access import Access
     from scorpio.transports.http.exchange import Exchange, Head
@@ -141,8 +140,9 @@ class Site:
             return
         version = exchange.head.headers.get(VERSION)
         modern = version is not None and version not in LEGACY_VERSIONS
-        if isinstance(message, Request):
+        if not isinstance(message, list | Response):
             exchange.label = message.method
+        if isinstance(message, Request):
             meta = message.params.get("_meta")
             if modern or (type(meta) is dict and PROTOCOL_VERSION in meta):
                 self.modern.serve(exchange, message)
@@ -174,10 +174,7 @@ class Site:
 
 def _take_modern(exchange: Exchange, message: Notification | Response | list[Any]) -> None:
     """No modern client has a notification for a server over HTTP; one that is sent is taken and means nothing."""
-    from scorpio.protocol.messages import Notification
-
     if isinstance(message, Notification):
-        exchange.label = message.method
         exchange.respond(202)
         return
     refuse(exchange, 400, NO_BATCHES if type(message) is list else "The body must be one request or notification")
