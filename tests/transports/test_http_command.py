@@ -78,7 +78,7 @@ def test_server_says_where_it_serves_and_that_it_asks_for_no_token(start_http: S
 @pytest.mark.requirement("http:start")
 def test_server_listens_on_loopback_alone(start_http: Start) -> None:
     server = start_http("sum")
-    addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    addresses = {str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in addresses - {"127.0.0.1"}:
         if not address.startswith("127."):
             with pytest.raises(OSError, match="refused"):
@@ -271,10 +271,8 @@ def test_stdio_server_imports_nothing_of_http(environ: dict[str, str]) -> None:
         "import sys, os; sys.argv = ['scorpio']; import scorpio.app, scorpio.transports.stdio; "
         "found = [name for name in sys.modules if 'http' in name or name in ('asyncio', 'ssl', 'email')]; print(found)"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], env=environ, cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert ran.stdout == "[]\n"
+    told = subprocess.check_output([sys.executable, "-c", program], env=environ, cwd=ROOT, text=True)
+    assert told == "[]\n"
 
 
 @FROZEN
