@@ -103,7 +103,7 @@ HTTP_EVENTS_TOTAL_BYTES_MAX = 64 * 1024 * 1024
 HTTP_RETRY_MS = 1000
 """How long a client should wait before it comes back to a stream: the default of the official SDKs."""
 
-HTTP_PRIME_AFTER_MS = 100
+HTTP_PRIME_AFTER_MS = 250
 """A call that lasts longer becomes a stream that can be resumed, where the revision knows how to say so."""
 
 HTTP_STOP_MS_MAX = 300

@@ -278,7 +278,7 @@ def test_stream_begins_with_an_event_to_come_back_with_where_the_revision_has_it
     else:
         assert json.loads(first["data"])["method"] == "notifications/resources/updated"
     listening.close()
-    slow = start(port, call("test_slow", {"ms": 300}), session).wait()
+    slow = start(port, call("test_slow", {"ms": 400}), session).wait()
     assert slow.kind == ("text/event-stream" if agreed == PRIMING else "application/json")
 
 
@@ -370,7 +370,7 @@ def test_call_that_lets_go_is_answered_to_who_comes_back(port: int) -> None:
 @pytest.mark.parametrize("last", ["0-1", "1-9", "7-0", "x", "-1", "1-", "--", "9" * 50 + "-1", "1-0-0"])
 def test_event_that_never_was_is_no_way_to_come_back(port: int, last: str) -> None:
     session = open_session(port)
-    assert post(port, call("test_slow", {"ms": 200}), session).kind == "text/event-stream"
+    assert post(port, call("test_slow", {"ms": 400}), session).kind == "text/event-stream"
     reply = get(port, "/mcp", {**session, "Accept": "text/event-stream", "Last-Event-ID": last})
     assert reply.status == 400
 
@@ -378,7 +378,7 @@ def test_event_that_never_was_is_no_way_to_come_back(port: int, last: str) -> No
 @pytest.mark.requirement("http:isolation")
 def test_event_of_another_session_is_none_of_this_one(port: int) -> None:
     one, other = open_session(port), open_session(port)
-    assert post(port, call("test_slow", {"ms": 200}, "mine"), one).kind == "text/event-stream"
+    assert post(port, call("test_slow", {"ms": 400}, "mine"), one).kind == "text/event-stream"
     reply = get(port, "/mcp", {**other, "Accept": "text/event-stream", "Last-Event-ID": "1-0"})
     assert reply.status == 400
     assert b"mine" not in reply.body
