@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 BOUND_S = 30.0
 ACCEPT = "application/json, text/event-stream"
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED_BY = {
+    "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+    "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+}  # fmt: skip
 MODERN_META = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
 LISTENING = re.compile(r"Serving MCP on http://[^/]*:(\d+)/mcp")
 READ_BYTES = 1 << 16

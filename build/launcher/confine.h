@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>

@@ -28,7 +28,8 @@
 
 #if __has_include(<linux/landlock.h>)
 #include <linux/landlock.h>
-#else
+#endif
+#ifndef LANDLOCK_CREATE_RULESET_VERSION
 enum { LANDLOCK_RULE_PATH_BENEATH = 1 };
 struct landlock_path_beneath_attr {
     unsigned long long allowed_access;

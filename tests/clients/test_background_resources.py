@@ -51,7 +51,7 @@ def test_the_official_client_follows_a_task_and_is_told_its_end_and_a_callback_o
     async def follow_to_the_end(client: Client) -> None:
         script = f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 3"
         await client.call_tool("BackgroundBash", {"command": script})
-        assert [str(one.uri) for one in (await client.list_resources()).resources] == [URI]
+        assert URI in [str(one.uri) for one in (await client.list_resources()).resources]
         if mode == "legacy":
             await client.subscribe_resource(URI)
             (tmp_path / "go").touch()

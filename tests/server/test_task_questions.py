@@ -201,6 +201,7 @@ def test_client_that_answers_a_question_with_an_error_fails_the_task_in_its_word
 
 
 @pytest.mark.requirement("tasks:ask-core")
+@pytest.mark.not_over("http")  # a connection for each request: no order among them, no end of input
 @IN_CORE
 def test_result_that_is_waited_for_at_the_end_of_input_is_still_told(connect: Connect) -> None:
     wire = connect(capabilities=ASKABLE)

@@ -30,6 +30,7 @@ def statuses(wire: Wire, method: str) -> list[str]:
 
 
 @pytest.mark.requirement("tasks:status-core")
+@pytest.mark.not_over("http")  # a connection for each request: no order among them, no end of input
 @IN_CORE
 def test_end_of_a_task_is_told_to_who_began_it_after_its_beginning(connect: Connect) -> None:
     wire = connect()

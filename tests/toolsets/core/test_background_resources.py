@@ -13,12 +13,19 @@ from tests.wire import LEGACY, META, MODERN, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from tests.wire import Connect, Message, Wire
 
 URI = "scorpio://background/1"
 UPDATED = "notifications/resources/updated"
 NOT_FOUND = {**dict.fromkeys(LEGACY, -32002), MODERN: -32602}
+
+
+def listed(wire: Wire) -> list[dict[str, Any]]:
+    """The background tasks among the resources."""
+    found: list[dict[str, Any]] = wire.result("resources/list")["resources"]
+    return [resource for resource in found if resource["uri"].startswith("scorpio://background/")]
 
 
 @pytest.fixture
@@ -51,9 +58,9 @@ def text_of(wire: Wire, uri: str = URI) -> str:
 @pytest.mark.revisions(LEGACY[0], LEGACY[-1], MODERN)
 def test_a_task_is_a_resource_whose_text_is_its_log(connect: Connect, go: Path) -> None:
     wire = connect("core")
-    assert wire.result("resources/list")["resources"] == []
+    assert listed(wire) == []
     start(wire, f"printf 'a\\033[31mb\\033[0m\\n'; while [ ! -e {go} ]; do sleep 0.02; done")
-    [resource] = wire.result("resources/list")["resources"]
+    [resource] = listed(wire)
     assert (resource["uri"], resource["name"], resource["mimeType"]) == (URI, "background-task-1", "text/plain")
     assert resource["description"].startswith("running, ")
     assert ": printf " in resource["description"]
@@ -85,7 +92,7 @@ def test_the_task_of_another_owner_is_neither_listed_nor_read_nor_told(
     start(wire, f"echo secret; until [ -e {go} ]; do sleep 0.02; done")
     assert isinstance(wire.link, InProcess)
     wire.link.peer.owner = "somebody else"
-    assert wire.result("resources/list")["resources"] == []
+    assert listed(wire) == []
     assert wire.error("resources/read", {"uri": URI})["message"].startswith("No background task 1")
     follow(wire)
     go.touch()
@@ -129,7 +136,7 @@ def test_who_subscribed_hears_of_new_output_and_of_the_end(connect: Connect, tmp
     told = wire.message(twice)["params"]
     assert told["uri"] == URI
     assert (META + "subscriptionId" in told.get("_meta", {})) == (wire.revision == MODERN)
-    assert wire.result("resources/list")["resources"][0]["description"].startswith("exited (0), ")
+    assert listed(wire)[0]["description"].startswith("exited (0), ")
 
 
 @pytest.mark.requirement("background:subscribed")
