@@ -79,6 +79,7 @@ def test_command_of_a_cancelled_task_is_gone_within_two_seconds(connect: Connect
     assert time.monotonic() - started_s < CANCEL_S_MAX
 
 
+@pytest.mark.not_over("http", "2026-07-28")  # there a request leaves its tasks: it has no session to end
 @pytest.mark.requirement("tasks:gone-with-client")
 def test_command_of_a_task_is_gone_with_the_client(connect: Connect, tag: str) -> None:
     wire = connect("core", capabilities=DECLARED)
