@@ -65,14 +65,14 @@ def test_every_library_that_may_be_bundled_has_a_licence_text(distribution: meta
 
 def test_files_are_traced_to_their_owners(root: Path) -> None:
     rows = [
-        *collected("orjson", "rich"),
+        *collected("orjson", "slixmpp"),
         bundle.Collected("json/decoder.pyc", "/anywhere/localpycs/json/decoder.pyc"),
         bundle.Collected("scorpio/app.pyc", "/anywhere/scorpio/app.pyc"),
         bundle.Collected("tools/core/readability/Readability.js", str(root / "tools/core/readability/Readability.js")),
     ]
     found = {each.name: each for each in bundle.components(rows, root, launcher=False)}
-    assert {"CPython", "orjson", "rich", "readability", "pyinstaller"} <= found.keys()
-    assert not found.keys() - {"CPython", "orjson", "rich", "readability", "pyinstaller", *bundle.BUILT_IN.values()}
+    assert {"CPython", "orjson", "slixmpp", "readability", "pyinstaller"} <= found.keys()
+    assert not found.keys() - {"CPython", "orjson", "slixmpp", "readability", "pyinstaller", *bundle.BUILT_IN.values()}
     assert found["readability"].texts == ("Terms of readability.\n",)
     assert found["orjson"].purl == f"pkg:pypi/orjson@{metadata.version('orjson')}"
 
