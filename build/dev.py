@@ -129,6 +129,7 @@ def fuzz(options: argparse.Namespace) -> int:
 
 def soak(options: argparse.Namespace) -> int:
     os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
+    os.environ["SCORPIO_SOAK"] = "1"  # a minute where the tests have a few seconds
     return _repeat(options, lambda: ("-m", "faults"))
 
 
