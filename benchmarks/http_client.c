@@ -39,7 +39,6 @@ struct connection {
     int socket;
     char *input;
     size_t filled;
-    int64_t sent_ns;
 };
 
 static struct {
@@ -119,7 +118,6 @@ static void ask(struct connection *connection) {
     int id = next_id++;
     for (int digit = ID_DIGITS - 1; digit >= 0; digit--, id /= 10)
         request[id_at + (size_t)digit] = (char)('0' + id % 10);
-    connection->sent_ns = now_ns();
     for (size_t sent = 0; sent < request_bytes;) {
         ssize_t more = send(connection->socket, request + sent, request_bytes - sent, MSG_NOSIGNAL);
         if (more < 0)
@@ -205,10 +203,11 @@ static void compare(const char *body, size_t length) {
     }
 }
 
-/* Answers until `wanted` are there or the time is over; a sample is the time from request to answer. */
+/* Answers until `wanted` are there or the time is over. A sample is the time of as many answers as there are
+ * connections, divided by their number. Returns how many samples there are. */
 static long run(int poll, long wanted, int64_t budget_ns, int64_t *samples) {
-    int64_t ends = budget_ns == INT64_MAX ? INT64_MAX : now_ns() + budget_ns;
-    long asked = 0, done = 0;
+    int64_t last = now_ns(), ends = budget_ns == INT64_MAX ? INT64_MAX : last + budget_ns;
+    long asked = 0, done = 0, taken = 0;
     for (int index = 0; index < options.connections && asked < wanted; index++, asked++)
         ask(&connections[index]);
     struct epoll_event events[CONNECTIONS_MAX];
@@ -225,19 +224,23 @@ static long run(int poll, long wanted, int64_t budget_ns, int64_t *samples) {
             size_t bytes = whole_response(connection, &body);
             if (bytes == 0)
                 continue;
-            int64_t now = now_ns();
-            if (samples != NULL)
-                samples[done] = now - connection->sent_ns;
             compare(body, bytes - (size_t)(body - connection->input));
             connection->filled = 0;
-            done++;
-            if (asked < wanted && now < ends) {
+            if (++done % options.connections == 0) {
+                int64_t now = now_ns();
+                if (samples != NULL)
+                    samples[taken++] = (now - last) / options.connections;
+                last = now;
+                if (now >= ends)
+                    wanted = asked; /* only what is on its way is still awaited */
+            }
+            if (asked < wanted) {
                 ask(connection);
                 asked++;
             }
         }
     }
-    return done;
+    return taken;
 }
 
 static uint64_t fnv1a(void) {
@@ -290,7 +293,7 @@ int main(int count, char **arguments) {
     if (samples == NULL)
         die("out of memory");
     int64_t started = now_ns();
-    long done = run(poll, options.count, options.budget_ns, samples);
+    long taken = run(poll, options.count, options.budget_ns, samples);
     int64_t elapsed = now_ns() - started;
     if (options.keep != NULL) {
         FILE *file = fopen(options.keep, "wb");
@@ -299,7 +302,7 @@ int main(int count, char **arguments) {
     }
     printf("{\"answers\":%ld,\"differing\":%ld,\"hash\":\"%016llx\",\"elapsed_ns\":%lld,\"samples_ns\":[", answers,
            differing, (unsigned long long)fnv1a(), (long long)elapsed);
-    for (long sample = 0; sample < done; sample++)
+    for (long sample = 0; sample < taken; sample++)
         printf(sample ? ",%lld" : "%lld", (long long)samples[sample]);
     printf("]}\n");
     return 0;

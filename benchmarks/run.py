@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)  # not benchmarks/, whose modules have common names
 
-from benchmarks import memory, pages, receive, startup, stdio  # noqa: E402
+from benchmarks import http, memory, pages, receive, startup, stdio  # noqa: E402
 from benchmarks.harness import (  # noqa: E402
     LARGE,
     ROOT,
@@ -34,7 +34,7 @@ from benchmarks.harness import (  # noqa: E402
 from benchmarks.subjects import install_rivals  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
-BENCHMARKS = (stdio, receive, startup, memory, pages)
+BENCHMARKS = (stdio, http, receive, startup, memory, pages)
 RIVALS = ROOT / "benchmarks" / "rivals.toml"
 
 

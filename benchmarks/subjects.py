@@ -132,6 +132,20 @@ def _compiler_version() -> str:
     return f"{Path(compiler).name} {done.stdout.strip()}"
 
 
+def serving(subject: Subject, *options: str) -> Subject:
+    """The same form of scorpio as an HTTP server on a port of its own."""
+    at = list(subject.command).index("serve")
+    return replace(
+        subject, command=[*subject.command[:at], "http", "--port", "0", *subject.command[at + 1 :], *options]
+    )
+
+
+def http_limit(plan: Plan, answer: bytes) -> Subject:
+    """The C loop that answers these bytes over HTTP."""
+    command = [str(program("http_limit")), str(plan.file(answer, ".answer"))]
+    return Subject("limit", command, f"C {_compiler_version()}", ours=True)
+
+
 def answer_of(plan: Plan, subject: Subject, request: bytes) -> bytes:
     """What a server answers to one request after the handshake; raises BenchmarkFailure where that is an error."""
     kept = plan.folder / f"answer-{hashlib.sha256(request).hexdigest()[:16]}"
@@ -155,10 +169,12 @@ def tools_file(plan: Plan, toolset: str = "sum") -> Path:
 # -- rivals
 
 
-def rivals(plan: Plan, toolset: str = "sum") -> Iterator[Rival]:
+def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Rival]:
     """Those of the files that can run here; the others go into `skips`."""
     for file in plan.rivals:
         for table in tomllib.loads(file.read_text("utf-8")).values():
+            if table.get("over", "stdio") != over:
+                continue
             places = {"python": sys.executable, "npm": str(NPM), "rivals": str(RIVALS)}
             missing = _missing(table, places)
             if missing:

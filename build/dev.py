@@ -108,8 +108,8 @@ def _again_by_themselves(status: int) -> int:
     if status != TESTS_FAILED or not record.is_file():
         return status
     failed = list(json.loads(record.read_text("utf-8")))
-    if not 0 < len(failed) <= FAILED_AGAIN_MAX:
-        return status
+    if not 0 < len(failed) <= FAILED_AGAIN_MAX or not all("::" in name for name in failed):
+        return status  # a name without `::` is no test but a worker or a file, and would run everything again
     _heading(f"pytest, once more by themselves: {len(failed)} that failed beside others")
     again = _pytest("--last-failed", "--last-failed-no-failures", "none")
     if again == 0:
@@ -129,6 +129,7 @@ def fuzz(options: argparse.Namespace) -> int:
 
 def soak(options: argparse.Namespace) -> int:
     os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
+    os.environ["SCORPIO_SOAK"] = "1"  # a minute where the tests have a few seconds
     return _repeat(options, lambda: ("-m", "faults"))
 
 

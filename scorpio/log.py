@@ -57,7 +57,7 @@ class Log:
             return
         joined, count = "", 0
         for text in texts:
-            line = text.translate(_CONTROL)
+            line = text if text.isprintable() else text.translate(_CONTROL)
             if joined and len(joined) + len(line) > JOINED_CHARS_MAX:
                 self._joined_event(joined, count)
                 joined, count = "", 0

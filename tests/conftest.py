@@ -67,6 +67,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name raw bytes by their argument and number: both workers must find the same names, and gzip holds the time."""
+    return argname if isinstance(val, bytes) and not val.decode("latin-1").isprintable() else None
+
+
 THINNED = {"stdio": ("2025-11-25", "2026-07-28"), "http": ("2025-03-26", "2025-11-25", "2026-07-28")}
 """Revisions that a test without a choice of its own runs with there. The others run in process and frozen: all twenty
 combinations would take a quarter of an hour more, and have never told anything that these did not."""

@@ -62,12 +62,12 @@ def call(name: str, arguments: Message | None = None, id_: int | str = 1, **meta
 # -- modern
 
 
-def modern(method: str, params: Message | None = None, id_: int | str = 1, **meta: Any) -> Message:
+def modern(method: str, params: Any = None, id_: int | str = 1, **meta: Any) -> Message:
     own = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}, **meta}
     return request(method, {**(params or {}), "_meta": own}, id_)
 
 
-def modern_call(name: str, arguments: Message | None = None, id_: int | str = 1, **meta: Any) -> Message:
+def modern_call(name: str, arguments: Any = None, id_: int | str = 1, **meta: Any) -> Message:
     return modern("tools/call", {"name": name, "arguments": arguments or {}}, id_, **meta)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import memory, receive, startup, stdio, subjects, workloads
+from benchmarks import http, memory, receive, startup, stdio, subjects, workloads
 from benchmarks.harness import SMALL, BenchmarkFailure, Plan, Record, Run, Subject, alternate, run_client
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,6 +51,24 @@ def test_scorpio_and_the_limit_answer_the_same_bytes(plan: Plan, workload: str) 
     assert found.keys() >= {"limit", "scorpio source"}
     assert len({*found.values()}) == 1
     assert "differs" not in found["limit"]
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", [kind.name for kind in http.kinds()])
+def test_scorpio_and_the_limit_answer_the_same_bytes_over_http(plan: Plan, kind: str) -> None:
+    plan.only = f"http {kind}"
+    found = hashes(http.run(plan))
+    assert found.keys() >= {"limit", "scorpio source"}
+    assert len({*found.values()}) == 1
+
+
+@needs_compiler
+def test_a_rival_over_http_means_the_same_as_scorpio(plan: Plan) -> None:
+    plan.only = "http modern"
+    plan.rivals = [RIVALS]
+    by_subject = {record.subject: record for record in http.run(plan)}
+    assert len({record.same for record in by_subject.values()}) == 1
+    assert "Python SDK 2.3.0 HTTP" in by_subject
 
 
 @needs_compiler

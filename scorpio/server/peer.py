@@ -183,7 +183,7 @@ class Peer:
 
     def close(self) -> None:
         """The client is gone: nothing is sent any more, every question fails, every call is cancelled."""
-        self.write = self.offer = _nowhere
+        self.write = self.offer = nowhere
         self.fail_questions()
         self.cancel_all()
 
@@ -202,5 +202,5 @@ class Peer:
         self.listens.clear()
 
 
-def _nowhere(line: bytes) -> None:
-    """What a closed peer writes with."""
+def nowhere(line: bytes) -> None:
+    """What a peer writes with that is closed, or has no way of its own."""

@@ -26,7 +26,7 @@ from tests.http_requests import (
 from tests.judge import META, MODERN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.http_link import HttpResponse
     from tests.http_requests import Headers, Message
@@ -38,8 +38,9 @@ MISMATCH = (400, -32020)
 
 
 @pytest.fixture
-def port(serve: Serve) -> Iterator[int]:
-    return serve("conformance", "sum").port
+def port(serve: Serve) -> int:
+    port: int = serve("conformance", "sum").port
+    return port
 
 
 def outcome(reply: HttpResponse) -> tuple[int, int]:

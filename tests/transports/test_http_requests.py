@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,6 +141,22 @@ def test_health_is_told_with_and_without_a_body(port: int) -> None:
     assert get(port, "/healthz").body == b"ok\n"
     told = send(port, "HEAD", "/healthz").wait()
     assert (told.status, told.headers["content-length"], told.body) == (200, "3", b"")
+
+
+@pytest.mark.requirement("http:pages")
+def test_page_is_shown_to_everybody_who_may_speak_to_the_server_at_all(serve: Serve) -> None:
+    from scorpio.transports.http.site import Page
+
+    policy = b"content-security-policy: default-src 'none'\r\n"
+    port = serve(
+        pages={b"/inspector": Page(b"<!doctype html>", b"text/html", policy)}, tokens=["a-token-0123456789"]
+    ).port
+    shown = get(port, "/inspector")
+    assert (shown.status, shown.kind, shown.body) == (200, "text/html", b"<!doctype html>")
+    assert shown.headers["content-security-policy"] == "default-src 'none'"
+    assert send(port, "HEAD", "/inspector").wait().headers["content-length"] == "15"
+    assert get(port, "/inspector", {"Host": "evil.example"}).status == 421
+    assert send(port, "POST", "/inspector").wait().status == 405
 
 
 @pytest.mark.requirement("http:metrics")
@@ -340,6 +357,33 @@ def test_requests_on_one_connection_are_answered_in_their_order(port: int) -> No
             received += connection.recv(1 << 16)
     ids = [json.loads(part.partition(b"\r\n\r\n")[2])["id"] for part in received.split(b"HTTP/1.1 200 OK\r\n")[1:]]
     assert ids == [message["id"] for message in messages]
+
+
+@pytest.mark.requirement("http:connections")
+def test_requests_that_come_cut_anywhere_in_a_long_row_are_all_answered(port: int) -> None:
+    message = modern_call("sum", {"a": 1, "b": 2, "note": "x" * 1000})
+    body = json.dumps(message).encode()
+    lines = [f"{name}: {value}" for name, value in modern_headers(message).items()]
+    row = (head(port, f"Content-Length: {len(body)}", *lines) + body) * 400
+    with socket.create_connection(("127.0.0.1", port), BOUND_S) as connection:
+        sender = threading.Thread(target=connection.sendall, args=(row,))
+        sender.start()
+        answered = b""
+        while answered.count(b"1 + 2 = 3") < 400:
+            answered += connection.recv(1 << 16)
+        sender.join()
+    assert answered.count(b"HTTP/1.1 200") == 400
+
+
+@pytest.mark.requirement("http:connections")
+def test_what_follows_a_last_request_disturbs_no_answer(port: int) -> None:
+    message = modern_call("test_slow", {"ms": 100})
+    body = json.dumps(message).encode()
+    lines = [f"{name}: {value}" for name, value in modern_headers(message).items()]
+    with socket.create_connection(("127.0.0.1", port), BOUND_S) as connection:
+        connection.sendall(head(port, f"Content-Length: {len(body)}", "Connection: close", *lines) + body)
+        connection.sendall(b"\r\nrubbish\r\n\r\n")
+        assert b"Slept for 100 ms." in until_closed(connection)
 
 
 @pytest.mark.requirement("http:connections")

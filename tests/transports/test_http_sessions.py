@@ -25,7 +25,8 @@ WATCHED = "test://watched-resource"
 
 @pytest.fixture
 def port(serve: Serve) -> int:
-    return serve("conformance", "sum").port
+    port: int = serve("conformance", "sum").port
+    return port
 
 
 def stream(port: int, session: Headers, last: str = "") -> Events:
@@ -206,7 +207,7 @@ def test_cancel_reaches_the_calls_of_its_own_session_only(port: int) -> None:
 
 @pytest.mark.requirement("http:isolation")
 def test_answer_of_another_session_answers_no_question(port: int) -> None:
-    able = {"elicitation": {}}
+    able: Message = {"elicitation": {}}
     one, other = open_session(port, capabilities=able), open_session(port, capabilities=able)
     asking = calling(port, one, call("test_elicitation", {"message": "Who?"}))
     question = asking.message()

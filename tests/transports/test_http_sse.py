@@ -22,7 +22,8 @@ TOKEN, OTHER = "one-token-0123456789", "another-token-9876543210"
 
 @pytest.fixture
 def port(serve: Serve) -> int:
-    return serve("conformance", "sum").port
+    port: int = serve("conformance", "sum").port
+    return port
 
 
 class Client:
@@ -137,7 +138,7 @@ def test_shutdown_ends_the_stream_and_not_the_server(port: int) -> None:
     assert client.ask(request("shutdown", id_="bye"))["result"] is None
     assert client.stream.rest() == []
     assert client.stream.response.whole
-    assert Client(port)
+    assert Client(port).ask(request("ping", id_="p"))["result"] == {}
 
 
 @pytest.mark.requirement("http:isolation")

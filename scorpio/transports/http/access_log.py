@@ -18,7 +18,7 @@ FLUSH_AFTER_S = 0.05
 LINES_MAX = 64
 """Lines kept for one flush: what a pipe takes at once, about."""
 
-PATH_CHARS_MAX = 100
+LABEL_CHARS_MAX = 100
 
 
 class AccessLog:
@@ -29,15 +29,16 @@ class AccessLog:
         self.on = log.tells_info
 
     def add(self, exchange: Exchange, *, gone: bool) -> None:
-        head = exchange.head
+        label = exchange.label
+        if label:
+            label = f" {label[:LABEL_CHARS_MAX]}"
+        ended = f"{exchange.status or '-'} gone" if gone else exchange.status
         took_ms = (self._loop.time() - exchange.started_s) * 1000
-        what = f"{head.method.decode('latin-1')} {head.path[:PATH_CHARS_MAX].decode('latin-1')}"
-        label = f" {exchange.label}" if exchange.label else ""
-        ended = f"{exchange.status or '-'} gone" if gone else f"{exchange.status}"
-        self._lines.append(f"{exchange.address} {what}{label} {ended} {exchange.sent_bytes} B {took_ms:.1f} ms")
-        if len(self._lines) == 1:
+        lines = self._lines
+        lines.append(f"{exchange.address} {exchange.head.line}{label} {ended} {exchange.sent_bytes} B {took_ms:.1f} ms")
+        if len(lines) == 1:
             self._loop.call_later(FLUSH_AFTER_S, self.flush)
-        elif len(self._lines) >= LINES_MAX:
+        elif len(lines) >= LINES_MAX:
             self.flush()
 
     def flush(self) -> None:

@@ -37,6 +37,7 @@ class Connection(asyncio.BufferedProtocol):
         "_closing",
         "_completed",
         "_current",
+        "_deaf",
         "_in_head",
         "_incoming",
         "_known",
@@ -80,7 +81,9 @@ class Connection(asyncio.BufferedProtocol):
         """Received of the head, or of the body, that is not whole yet."""
         self._completed = 0
         self._closing = False
-        """No further request is read from it."""
+        """It is being closed, or what is received is only dropped."""
+        self._deaf = False
+        """The request that was to be the last one is whole."""
         self._lingering = False
         self._taken_bytes = 0
         self._stalled_s = 0.0
@@ -100,15 +103,19 @@ class Connection(asyncio.BufferedProtocol):
         return self.hub.view
 
     def buffer_updated(self, nbytes: int) -> None:
-        if self._closing:
+        if self._closing or self._deaf:
             return
-        if self._known is not None and self._current is None and not self._in_head and self._incoming is None:
+        if self._known is not None and not self._busy():
             exchange = self._as_before(self._known, nbytes)
             if exchange is not None:
                 self._current = exchange
                 self.hub.site.serve(exchange)
                 return
         self._feed(self.hub.view[:nbytes])
+
+    def _busy(self) -> bool:
+        """True while any request is on its way in or its reply on its way out."""
+        return self._current is not None or self._in_head or self._incoming is not None or bool(self._waiting)
 
     def eof_received(self) -> None:
         """The client sends no more; asyncio closes once what is written has left."""
@@ -150,17 +157,21 @@ class Connection(asyncio.BufferedProtocol):
             self._without_upgrade(data[upgrade.args[0] :])
             return
         except httptools.HttpParserError:
-            self._refuse(400, "The request is not HTTP/1.1")
+            if not self._deaf:
+                self._refuse(400, "The request is not HTTP/1.1")
             return
         if self._closing:
             return
         if self._incoming is not None or self._in_head or self._completed == completed:
-            self._bound_unfinished(len(data))
+            self._bound_unfinished(len(data) if self._completed == completed else 0)
         elif self._completed == completed + 1 and not begun_before:
             self._remember(data)
 
     def _bound_unfinished(self, nbytes: int) -> None:
-        """What is received is not whole yet: not too much of it, and not too slowly."""
+        """What is received is not whole yet: not too much of it, and not too slowly.
+
+        `nbytes` are new, of one request only; 0 where the end of another one came with them.
+        """
         bounds = self.hub.bounds
         if self._wire_bytes == 0 and self._incoming is None and self._current is None:
             self.deadline_s = self.hub.loop.time() + bounds.head_s
@@ -250,6 +261,7 @@ class Connection(asyncio.BufferedProtocol):
         self._completed += 1
         if exchange is None or self._closing:
             return
+        self._deaf = not exchange.head.keep_alive  # what follows the last request is for nobody
         exchange.body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts = []
         if self._current is not None:
@@ -350,9 +362,11 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write_eof()
 
     def _refuse_connection(self) -> None:
+        """Without lingering: it is one too many."""
         head = Head()
         head.refuse(503, "Too many connections are open")
         self._answer_refusal(Exchange(self, head, b"", self.hub.loop.time()))
+        self.close()
 
     # -- once a second
 

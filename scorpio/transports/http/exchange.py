@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from scorpio.transports.http.access import Principal
     from scorpio.transports.http.connection import Connection
+    from scorpio.transports.http.mirrored import Mirrored
 
 JSON = b"application/json"
 EVENTS = b"text/event-stream"
@@ -33,6 +34,8 @@ EVENTS_HEAD = (
 COMMENT = b": \n\n"
 """Keeps a stream from looking dead; clients skip it (HTML, server-sent events)."""
 
+PATH_BYTES_SHOWN = 100
+
 Refusal = tuple[int, bytes, bytes]
 """Status, body, headers."""
 
@@ -48,7 +51,9 @@ class Head:
         "extra",
         "headers",
         "keep_alive",
+        "line",
         "method",
+        "mirrored",
         "old",
         "path",
         "principal",
@@ -76,6 +81,10 @@ class Head:
         self.accepts_json = self.accepts_events = True
         self.extra = b""
         """Headers of every answer to this request."""
+        self.mirrored: Mirrored | None = None
+        """What the headers say of the body, once it was asked for."""
+        self.line = ""
+        """Method and path, for people."""
 
     def add(self, name: bytes, value: bytes) -> None:
         self.bytes += len(name) + len(value) + 4
@@ -91,6 +100,7 @@ class Head:
         self.target = target
         self.bytes += len(method) + len(target)
         self.path, _, self.query = target.partition(b"?")
+        self.line = f"{method.decode('latin-1')} {self.path[:PATH_BYTES_SHOWN].decode('latin-1')}"
         self.keep_alive = keep_alive
         self.old = version != "1.1"
         self.expects_continue = not self.old and self.headers.get(b"expect", b"").lower() == b"100-continue"

@@ -48,35 +48,44 @@ NUMERAL_CHARS = frozenset("0123456789+-.eE")
 SAID_CHARS_MAX = 100
 
 
+class Mirrored:
+    """What the headers of a request say of its body; looked at once, however many requests have the same head."""
+
+    __slots__ = ("method", "name", "version")
+
+    def __init__(self, head: Head) -> None:
+        headers = head.headers
+        self.version = _text(headers.get(VERSION))
+        self.method = _text(headers.get(METHOD))
+        name = headers.get(NAME)
+        self.name = None if name is None else decoded(name)
+
+
 def judge(head: Head, request: Request) -> None:
     """Raises ProtocolError -32020, -32602 or -32022 for the first thing that is wrong with a modern request."""
+    said = head.mirrored
+    if said is None:
+        said = head.mirrored = Mirrored(head)
     params = request.params
     meta = params.get("_meta")
-    version = head.headers.get(VERSION)
     if type(meta) is not dict or PROTOCOL_VERSION not in meta:
-        named = (version or b"").decode("latin-1")
-        if named not in MODERN_NAMES:
-            raise unsupported_version(named)
+        if said.version not in MODERN_NAMES:
+            raise unsupported_version(said.version or "")
         raise ProtocolError(INVALID_PARAMS, f"_meta {PROTOCOL_VERSION} must be there")
-    if type(meta[PROTOCOL_VERSION]) is not str:
+    version = meta[PROTOCOL_VERSION]
+    if type(version) is not str:
         return  # refused by whoever reads `_meta`
-    headers = head.headers
-    if version is None or version != _ascii(meta[PROTOCOL_VERSION]):
-        raise _mismatch("MCP-Protocol-Version", version, meta[PROTOCOL_VERSION])
-    if meta[PROTOCOL_VERSION] not in MODERN_NAMES:  # whatever else that revision asks for
-        raise unsupported_version(meta[PROTOCOL_VERSION])
-    method = headers.get(METHOD)
-    if method is None or method != _ascii(request.method):
-        raise _mismatch("Mcp-Method", method, request.method)
+    if said.version != version:
+        raise _mismatch("MCP-Protocol-Version", head.headers.get(VERSION), version)
+    if version not in MODERN_NAMES:  # whatever else that revision asks for
+        raise unsupported_version(version)
+    if said.method != request.method:
+        raise _mismatch("Mcp-Method", head.headers.get(METHOD), request.method)
     member = NAMED_BY.get(request.method)
     if member is not None:
-        named_in_body = params.get(member)
-        name = headers.get(NAME)
-        if type(named_in_body) is str:
-            if name != _ascii(named_in_body) and (name is None or decoded(name) != named_in_body):
-                raise _mismatch("Mcp-Name", name, named_in_body)
-        elif name is not None:
-            raise _mismatch("Mcp-Name", name, None)
+        name = params.get(member)
+        if said.name != name and (type(name) is str or NAME in head.headers):
+            raise _mismatch("Mcp-Name", head.headers.get(NAME), name)
     if head.repeated and not head.repeated.isdisjoint((VERSION, METHOD, NAME)):
         raise ProtocolError(HEADER_MISMATCH, "Header mismatch: a header that repeats the body stands there twice")
 
@@ -178,10 +187,9 @@ def decoded(value: bytes) -> str | None:
         return None
 
 
-def _ascii(text: str) -> bytes | None:
-    """The bytes of a plain header value; None for a text that needs the sentinel."""
-    plain = text.isascii() and text.isprintable() and not text.startswith("=?base64?")
-    return text.encode() if plain and text == text.strip(" ") else None
+def _text(value: bytes | None) -> str | None:
+    """Of a header that knows no sentinel."""
+    return None if value is None else value.decode("latin-1")
 
 
 def _mismatch(header: str, given: bytes | None, body: Any) -> ProtocolError:

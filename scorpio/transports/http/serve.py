@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -154,7 +155,7 @@ def bound_sockets(host: str, port: int) -> list[socket.socket]:
             each.bind(address)
         except OSError as fault:
             each.close()
-            if sockets and fault.errno not in (13, 98):  # a machine without IPv6 still has the other
+            if sockets and fault.errno not in (errno.EACCES, errno.EADDRINUSE):  # without IPv6 there is the other
                 continue
             for other in sockets:
                 other.close()
@@ -170,7 +171,8 @@ async def _serve(server: Server, options: HttpOptions, pages: Mapping[bytes, Pag
     log = server.log
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, told.set)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup scorpio http &` is to stay
+            loop.add_signal_handler(number, told.set)
     http = HttpServer(server, options, pages)
     await http.start()
     for warning in warnings(options):
