@@ -98,13 +98,6 @@ def _level(value: str) -> str:
     return word
 
 
-def _terminal_use(value: str) -> str:
-    word = value.lower()
-    if word not in ("auto", "on", "off"):
-        raise ValueError("must be auto, on or off")
-    return word
-
-
 def _one_of(*words: str) -> Callable[[str], str]:
     def read(value: str) -> str:
         word = value.lower()
@@ -113,13 +106,6 @@ def _one_of(*words: str) -> Callable[[str], str]:
         return word
 
     return read
-
-
-def _address_policy(value: str) -> str:
-    word = value.lower()
-    if word not in ADDRESS_POLICIES:
-        raise ValueError(f"must be one of {', '.join(ADDRESS_POLICIES)}")
-    return word
 
 
 class Key:
@@ -186,7 +172,7 @@ KEYS = (
     Key("BG_SURVIVE", _boolean, False, _only_off),
     Key("ADDITIONAL_SKILLS", _directories, ()),
     Key("SKILL_EXEC", _boolean, False, _only_off),
-    Key("ASK_TTY", _terminal_use, "auto", _only_to_off),
+    Key("ASK_TTY", _one_of("auto", "on", "off"), "auto", _only_to_off),
     Key("CALLBACK_CHANNEL", _boolean, False, _only_off),
     Key("PIGGYBACK", _boolean, True, _anything),
     Key("TIA_ENV_PATH", str, ""),
@@ -208,7 +194,7 @@ KEYS = (
     Key("WEBSEARCH_ENGINES", _search_engines, SEARCH_ENGINES, _subset),
     Key("SEARXNG_URL", _web_address, ""),
     *(Key(f"WEBSEARCH_ENDPOINT_{name.upper()}", _web_address, "") for name in SEARCH_ENGINES),
-    Key("READDOCS_PRIVATE", _address_policy, "direct", _tighter_policy),
+    Key("READDOCS_PRIVATE", _one_of(*ADDRESS_POLICIES), "direct", _tighter_policy),
     Key("CHROMIUM_PATH", str, ""),
 )
 _BY_NAME: Mapping[str, Key] = {key.name: key for key in KEYS}

@@ -1,7 +1,8 @@
 """A child process that runs a module of this program, and answers one question after the other.
 
 For native code that is fed with what comes from anywhere: it may crash, hang and grow, and takes nothing with it.
-Knows neither questions nor answers: they are bytes.
+Knows neither questions nor answers: they are bytes. A module with a protocol of its own uses `command`, `environment`,
+`end_with_parent` and `set_bounds` alone.
 """
 
 from __future__ import annotations
@@ -125,8 +126,8 @@ class WorkerProcess:
 
 def serve(answer: Callable[[bytes], bytes], *, address_space_bytes: int, processor_s: int) -> NoReturn:
     """Answer until the parent is gone. Each answer has `processor_s`, all of them share `address_space_bytes`."""
-    _end_with_parent()
-    _set_bounds(address_space_bytes)
+    end_with_parent()
+    set_bounds(address_space_bytes)
     out = os.dup(1)
     os.dup2(2, 1)  # libraries print to it
     with open(0, "rb", closefd=False) as questions, open(out, "wb") as answers:
@@ -140,21 +141,33 @@ def serve(answer: Callable[[bytes], bytes], *, address_space_bytes: int, process
     os._exit(0)  # a native library that fails while it is unloaded is nobody's concern
 
 
-def _end_with_parent() -> None:
-    """The kernel kills this process when its server dies, also while it computes."""
-    if sys.platform == "linux":
-        import ctypes
+def end_with_parent() -> None:
+    """The kernel kills this process when its server dies, also while it computes.
 
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+    If the server died before this was said, nobody holds the other end of descriptor 1.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+    import select
+
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
+    poll = select.poll()
+    poll.register(1, 0)
+    if any(events & select.POLLERR for _, events in poll.poll(0)):
+        os._exit(1)
 
 
-def _set_bounds(address_space_bytes: int) -> None:
+def set_bounds(address_space_bytes: int, processor_s: int | None = None) -> None:
+    """Address space of this process, and processor time of its whole life if given; files and core dumps none."""
     try:
         import resource
     except ImportError:  # Windows; the parent's clock is the only bound there
         return
-    bounds = ((resource.RLIMIT_AS, address_space_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0))
+    bounds = [(resource.RLIMIT_AS, address_space_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
+    if processor_s is not None:
+        bounds.append((resource.RLIMIT_CPU, processor_s))
     for limit, value in bounds:
         hard = resource.getrlimit(limit)[1]
         if hard != resource.RLIM_INFINITY:

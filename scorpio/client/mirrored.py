@@ -5,15 +5,12 @@ Source: MCP 2026-07-28, basic/transports, "Request headers" and "Custom headers 
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator
 from typing import Any
 
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId",
-            "tasks/update": "taskId", "tasks/cancel": "taskId"}  # fmt: skip
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+from scorpio.protocol.mirrored import NAMED_BY, at, encoded
+
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TYPES = ("string", "integer", "boolean")
 _WITHIN = ("items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames",
@@ -21,13 +18,6 @@ _WITHIN = ("items", "contains", "additionalProperties", "unevaluatedProperties",
 _WITHIN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _WITHIN_TABLES = ("patternProperties", "dependentSchemas", "$defs", "definitions")
 Path = tuple[str, ...]
-
-
-def value(text: str) -> str:
-    """As a header can carry it: what is not plain ASCII is base64 in a sentinel."""
-    if _PLAIN.fullmatch(text) and text == text.strip() and not _SENTINEL.fullmatch(text):
-        return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
 def parameters(schema: Any) -> dict[Path, str] | None:
@@ -68,21 +58,15 @@ def _positions(root: Any) -> Iterator[tuple[Path | None, dict[str, Any]]]:
 def headers(message: dict[str, Any], marked: dict[str, dict[Path, str]]) -> dict[str, str]:
     """Of a request or notification of the modern era; `marked` is what `parameters` said of each tool."""
     method, params = str(message.get("method")), message.get("params") or {}
-    found = {"Mcp-Method": value(method)}
+    found = {"Mcp-Method": encoded(method)}
     key = NAMED_BY.get(method)
     if key is not None and type(params.get(key)) is str:
-        found["Mcp-Name"] = value(params[key])
+        found["Mcp-Name"] = encoded(params[key])
     if method == "tools/call":
         for path, name in marked.get(str(params.get("name")), {}).items():
-            given = _at(params.get("arguments"), path)
+            given = at(params.get("arguments"), path)
             if type(given) is bool:
                 found[f"Mcp-Param-{name}"] = "true" if given else "false"
             elif type(given) in (str, int, float):
-                found[f"Mcp-Param-{name}"] = value(str(given))
+                found[f"Mcp-Param-{name}"] = encoded(str(given))
     return found
-
-
-def _at(node: Any, path: Path) -> Any:
-    for key in path:
-        node = node.get(key) if type(node) is dict else None
-    return node

@@ -6,16 +6,13 @@ Source: MCP 2026-07-28, basic/transports/streamable-http, "Request Metadata" and
 
 from __future__ import annotations
 
-import base64
-import binascii
-
 from scorpio.protocol.errors import HEADER_MISMATCH, INVALID_PARAMS, ProtocolError
 from scorpio.protocol.meta import PROTOCOL_VERSION, unsupported_version
+from scorpio.protocol.mirrored import NAMED_BY, at, decoded
 from scorpio.protocol.revisions import MODERN_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from scorpio.protocol.messages import Request
@@ -29,19 +26,6 @@ VERSION = b"mcp-protocol-version"
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
 PARAM = b"mcp-param-"
-
-NAMED_BY: Mapping[str, str] = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-    "tasks/get": "taskId",
-    "tasks/update": "taskId",
-    "tasks/cancel": "taskId",
-}
-"""Which member of `params` the Mcp-Name header repeats, by method. Tasks: SEP-2663, "Routing Headers"."""
-
-SENTINEL = b"=?base64?"
-SENTINEL_END = b"?="
 
 NUMERAL_CHARS = frozenset("0123456789+-.eE")
 
@@ -114,7 +98,7 @@ class ParamHeaders:
             except ValueError:
                 arguments = None
         for header, path in declared:
-            _judge_one(head, header, _at(arguments, path))
+            _judge_one(head, header, at(arguments, path))
 
     def _look_up(self, tool: str) -> tuple[Declared, ...]:
         entry = self._features.tools.get(tool)
@@ -161,30 +145,6 @@ def _says(said: str, value: Any) -> bool:
         except (ValueError, OverflowError):
             return False
     return False
-
-
-def _at(arguments: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        arguments = arguments.get(name) if type(arguments) is dict else None
-    return arguments
-
-
-def decoded(value: bytes) -> str | None:
-    """What a header value stands for; None for characters or base64 that it must not have.
-
-    The sentinel is taken only in the one spelling a client makes: two spellings of one name would be two names to a
-    proxy that does not decode them.
-    """
-    if any(byte != 9 and not 32 <= byte < 127 for byte in value):
-        return None
-    if not (value.startswith(SENTINEL) and value.endswith(SENTINEL_END) and len(value) >= len(SENTINEL) + 2):
-        return value.decode("ascii")
-    content = value[len(SENTINEL) : -len(SENTINEL_END)]
-    try:
-        raw = base64.b64decode(content, validate=True)
-        return raw.decode("utf-8") if base64.b64encode(raw) == content else None
-    except (binascii.Error, ValueError):
-        return None
 
 
 def _text(value: bytes | None) -> str | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
+from scorpio.worker_process import end_with_parent, set_bounds
 from tools.core.limits import IMAGE_DECODE_S_MAX, IMAGE_DECODER_BYTES_MAX
-from tools.core.worker_process import end_with_parent, set_bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

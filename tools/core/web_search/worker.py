@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 
+from scorpio.worker_process import end_with_parent, set_bounds
 from tools.core.limits import SEARCH_READER_BYTES_MAX, SEARCH_READER_S_MAX
-from tools.core.worker_process import end_with_parent, set_bounds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
