@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
+from tests.builds import lacking
 from tests.http_link import HttpLink, HttpProcess, http_command
 from tests.in_process_http import InProcessHttp
 from tests.links import (
@@ -142,9 +143,7 @@ def _executable() -> str:
     try:
         return executable_under_test()
     except FileNotFoundError as missing:
-        if os.environ.get("SCORPIO_STRICT") == "1":
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
+        lacking(str(missing))
 
 
 @pytest.fixture

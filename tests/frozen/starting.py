@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builds import lacking
+
 NOBODY = 65534
 DAY_S = 86400
 
@@ -19,9 +21,7 @@ DAY_S = 86400
 def need(condition: bool, what: str) -> None:
     """Skip on a machine that cannot show it; fail in CI, which can."""
     if not condition:
-        if os.environ.get("SCORPIO_STRICT") == "1":
-            pytest.fail(f"This machine lacks {what}, and SCORPIO_STRICT=1.")
-        pytest.skip(f"needs {what}")
+        lacking(f"needs {what}")
 
 
 def only_root() -> None:

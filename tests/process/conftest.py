@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.builds import lacking
 from tests.process.commands import BARE, WITH_LIBC, Commands, compile_supervisor
 
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not shutil.which("cc"):
-        pytest.skip("no C compiler")
+        lacking("no C compiler")
     return compile_supervisor(tmp_path_factory.mktemp("supervisor") / "supervisor", BARE)
 
 
 @pytest.fixture(scope="session")
 def compiled_with_libc(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not shutil.which("cc"):
-        pytest.skip("no C compiler")
+        lacking("no C compiler")
     return compile_supervisor(tmp_path_factory.mktemp("supervisor") / "supervisor-libc", WITH_LIBC)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from scorpio.state.home import Home
+from tests.builds import lacking
 from tests.links import ROOT, ChildProcess
 from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of, said, start_asking
 from tests.wire import Wire
@@ -67,9 +68,7 @@ class Tmux:
 @pytest.fixture
 def tmux() -> Iterator[Tmux]:
     if not shutil.which("tmux"):
-        if os.environ.get("SCORPIO_STRICT") == "1":
-            pytest.fail("SCORPIO_STRICT=1 and no tmux")
-        pytest.skip("no tmux")
+        lacking("no tmux")
     with tempfile.TemporaryDirectory(prefix="tmux") as directory:  # a socket's path has 108 characters
         server = Tmux(directory)
         yield server

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.builds import lacking
 from tests.toolsets.core import two_worlds
 from tests.toolsets.core.two_worlds import METADATA, OTHER_PRIVATE, PRIVATE, PUBLIC, ROUTES, UNGUARDED
 
@@ -120,7 +121,7 @@ class World:
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     if sys.platform != "linux" or not shutil.which("ip") or not shutil.which("unshare"):
-        pytest.skip("needs Linux, ip and unshare")
+        lacking("needs Linux, ip and unshare")
     unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this machine lets nobody make a network namespace")
