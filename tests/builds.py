@@ -6,13 +6,13 @@ Fixtures: `build`, `command` (its command line), `start` (a server on descriptor
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.http_link import HttpProcess
+from tests.lacking import lacking
 from tests.links import ROOT, executable_under_test, frozen_command, source_command
 from tests.server_process import ServerProcess
 
@@ -30,13 +30,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "build" in metafunc.fixturenames and not any("build" in names for names in chosen):
         mark = metafunc.definition.get_closest_marker("builds")
         metafunc.parametrize("build", mark.args if mark else ("source", "frozen"))
-
-
-def lacking(what: str) -> NoReturn:
-    """Skip; fail where SCORPIO_STRICT=1 says that nothing may be left out."""
-    if os.environ.get("SCORPIO_STRICT") == "1":
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import hypothesis
 import pytest
 
-from tests.builds import lacking
 from tests.http_link import HttpLink, HttpProcess, http_command
 from tests.in_process_http import InProcessHttp
+from tests.lacking import lacking
 from tests.links import (
     ROOT,
     ChildProcess,

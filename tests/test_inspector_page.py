@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import Browser
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT
 
 pytestmark = pytest.mark.timeout(180)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT
 
 NPM = ROOT / ".cache" / "npm" / "node_modules"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, executable_under_test, source_command
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

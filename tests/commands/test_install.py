@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import executable_under_test
 
 DIRECTORIES = (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 
 NOBODY = 65534
 DAY_S = 86400

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.process.commands import BARE, WITH_LIBC, Commands, compile_supervisor
 
 

@@ -18,7 +18,7 @@ import bill
 import bundle
 import freeze
 from machine import Stop
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, executable_under_test
 
 LOCK = (ROOT / "requirements.txt").read_text("utf-8")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scorpio.limits import QUEUED_BYTES_MAX
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.server_process import PING, PONG, readable
 
 if TYPE_CHECKING:

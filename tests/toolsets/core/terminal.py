@@ -17,7 +17,7 @@ import time
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import executable_under_test, frozen_command, source_command
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from scorpio.state.home import Home
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, ChildProcess
 from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of, said, start_asking
 from tests.wire import Wire

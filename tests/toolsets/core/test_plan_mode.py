@@ -18,7 +18,7 @@ import pytest
 
 from scorpio.limits import PLAN_ADOPT_S, PLAN_FILE_BYTES_MAX, PLAN_GOAL_CHARS_MAX
 from scorpio.settings import load
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, ChildProcess, executable_under_test, frozen_command, source_command
 from tests.process.commands import living, wait_until
 from tests.toolsets.core.local_core import LocalCall, LocalCore

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, ChildProcess, clean_environment, executable_under_test, frozen_command
 from tests.toolsets.core.ways_to_write import (
     BUILDS,

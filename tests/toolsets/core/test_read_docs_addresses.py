@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.toolsets.core import two_worlds
 from tests.toolsets.core.two_worlds import METADATA, OTHER_PRIVATE, PRIVATE, PUBLIC, ROUTES, UNGUARDED
 

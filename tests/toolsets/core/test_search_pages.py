@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.toolsets.core.search_pages import (
     ADVERT,
     ITEMS,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scorpio.settings import SEARCH_ENGINES
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.toolsets.core.local_core import LocalCall, LocalCore
 from tests.toolsets.core.search_pages import ADVERT, ITEMS, PAGES, SHOWN
 from tests.toolsets.core.search_web import (

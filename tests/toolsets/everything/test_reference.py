@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.wire import LEGACY, MODERN, Connect
 
 LATEST = LEGACY[-1]

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import referencing.exceptions
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tools.schemas.schema import InvalidSchema, Schema
 
 FIXTURES = os.environ.get("SCORPIO_FIXTURES")

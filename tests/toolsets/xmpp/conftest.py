@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.toolsets.xmpp.agent import Agent
 from tests.toolsets.xmpp.chatter import Chatter
 from tests.toolsets.xmpp.prosody import DOMAIN, PASSWORD, ROOMS, Certificate, Prosody, program
