@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -40,6 +41,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    for ours in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # whoever starts tests with `nohup … &` ignores them,
+        if signal.getsignal(ours) == signal.SIG_IGN:  # and every process under test would, as it should
+            signal.signal(ours, signal.SIG_DFL)
     config.addinivalue_line("markers", "revisions(*names): the revisions `connect` and `revision` run with; all five")
     config.addinivalue_line("markers", "transports(*names): the transports `connect` runs over; all of them")
     config.addinivalue_line(
