@@ -79,6 +79,10 @@ def check(options: argparse.Namespace) -> int:
     return _verdict(failed)
 
 
+SLOWEST = ("--durations=20", "--durations-min=3")
+"""Named at the end of a full run: the suite has 20 minutes, and should be told where they go."""
+
+
 def test(options: argparse.Namespace) -> int:
     strict = os.environ.get("SCORPIO_STRICT") == "1"
     for sentence in machine.require(machine.TEST_NEEDS, strict=strict):
@@ -91,7 +95,7 @@ def test(options: argparse.Namespace) -> int:
     if alone not in (0, NOTHING_COLLECTED):
         failed.append("tests that run alone")
     _heading("pytest, all others")  # last, so that its closing line ends the output
-    others = _again_by_themselves(_pytest("-n", "2", "-m", "not alone", *options.rest))
+    others = _again_by_themselves(_pytest("-n", "2", "-m", "not alone", *SLOWEST, *options.rest))
     if others != 0 and not (others == NOTHING_COLLECTED and alone == 0):
         failed.append("tests")
     if failed and failed != ["tests"]:
