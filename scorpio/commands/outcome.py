@@ -35,6 +35,11 @@ def ended(work: Callable[[], int], *, debug: bool) -> int:
         if debug:
             raise
         return _fault(_told(fault))
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:  # nobody reads that either: Python shall not fail by it when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _status(work: Callable[[], int]) -> int:

@@ -56,7 +56,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=_Formatter, allow_abbrev=False, **options)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"{self.prog}: {sentence(message)}\n{self.format_usage()}")
+        try:
+            sys.stderr.write(f"{self.prog}: {sentence(message)}\n{self.format_usage()}")
+        except OSError:  # nobody reads it; the status says the same
+            pass
         sys.exit(WRONG_CALL)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
