@@ -27,4 +27,7 @@ def _worker(module: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # while a command was still being imported
+        sys.exit(130)

@@ -7,6 +7,8 @@ import math
 import sys
 
 from scorpio import __version__
+from scorpio.commands.outcome import ended
+from scorpio.commands.usage import Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,26 +49,37 @@ def _client(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "server", nargs=argparse.REMAINDER, metavar="COMMAND… | URL", help="default: this program's own"
     )
-    _connecting(command)
-    command.add_argument("--trace", action="store_true", help="show every message")
+    _client_options(command)
     command.set_defaults(run=_run_client)
 
 
+def _client_options(command: argparse.ArgumentParser) -> None:
+    _connecting(command)
+    command.add_argument("--trace", action="store_true", help="show every message")
+
+
 def _run_client(chosen: argparse.Namespace) -> int:
-    if chosen.server[:1] == ["conformance"]:
+    """What follows a URL are options of ours; what follows a command are its own words."""
+    words = chosen.server[1:] if chosen.server[:1] == ["--"] else chosen.server
+    if words[:1] == ["conformance"]:
         from scorpio.commands.conformance import run
 
-        return run(chosen.server[1:])
+        return run(words[1:])
     from scorpio.commands.client import client
 
-    return client(
-        chosen.server, headers=chosen.header, toolsets=chosen.toolsets, era=chosen.protocol, trace=chosen.trace
-    )
+    if words and "://" in words[0]:
+        rest = Parser(prog="scorpio client URL")
+        _client_options(rest)
+        _, left = rest.parse_known_args(words[1:], chosen)
+        if left:
+            rest.refuse(left)
+        words = words[:1]
+    return client(words, headers=chosen.header, toolsets=chosen.toolsets, era=chosen.protocol, trace=chosen.trace)
 
 
 def _call(command: argparse.ArgumentParser) -> None:
     command.add_argument("tool")
-    command.add_argument("arguments", nargs="*", metavar="name=value", help="or one JSON object")
+    command.add_argument("arguments", nargs="*", default=[], metavar="name=value", help="or one JSON object")
     command.add_argument("--json", action="store_true", help="the result as the protocol gives it")
     where = command.add_mutually_exclusive_group()
     where.add_argument("--server", metavar="'COMMAND'", help="of a server on stdio")
@@ -76,14 +89,13 @@ def _call(command: argparse.ArgumentParser) -> None:
 
 
 def _run_call(chosen: argparse.Namespace) -> int:
-    import shlex
-
     from scorpio.commands.client import call
 
     return call(
         chosen.tool,
         chosen.arguments,
-        server=[chosen.url] if chosen.url else shlex.split(chosen.server or ""),
+        server=chosen.server,
+        url=chosen.url,
         headers=chosen.header,
         toolsets=chosen.toolsets,
         era=chosen.protocol,
@@ -217,17 +229,21 @@ COMMANDS: tuple[tuple[str, str, Callable[[argparse.ArgumentParser], None]], ...]
 """Name, what it does, its options. Without a text it is internal, and has no line in the help."""
 
 
-def parser(only: str = "") -> argparse.ArgumentParser:
+def parser(only: str = "") -> Parser:
     """`only`: a command whose options are wanted; the others then have none, and import nothing."""
-    root = argparse.ArgumentParser(
-        prog="scorpio", description="Tools for agent clients over the Model Context Protocol (MCP)."
+    root = Parser(
+        prog="scorpio",
+        description="Tools for agent clients over the Model Context Protocol (MCP).",
+        epilog="scorpio COMMAND --help shows the options of a command. Without one it serves MCP on stdin and stdout.",
     )
     root.add_argument("--version", action="version", version=f"scorpio {__version__}")
+    root.add_argument("--debug", action="store_true", help="show where a fault of this program is")
     commands = root.add_subparsers(dest="command", metavar="COMMAND")
     for name, does, options in COMMANDS:
         command = commands.add_parser(name, help=does, description=does) if does else commands.add_parser(name)
         if only in ("", name):
             options(command)
+            command.set_defaults(parser=command)
     return root
 
 
@@ -238,10 +254,22 @@ def names_in(value: str) -> list[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Exit status: that of the command, or 2 for a wrong call."""
+    return ended(lambda: _run(arguments), debug="--debug" in arguments[:1])
+
+
+def _run(arguments: Sequence[str]) -> int:
     names = [name for name, _, _ in COMMANDS]
-    first = arguments[0] if arguments else ""
-    chosen = parser(first if first in names else "").parse_args(arguments)
+    first = next((word for word in arguments if word != "--debug"), "")
+    root = parser(first if first in names else "")
+    chosen, left = root.parse_known_args(arguments)
     if chosen.command is None:
+        if left:
+            root.refuse(left)
         parser().print_help(sys.stdout)
         return 0
+    if hasattr(chosen, "arguments"):  # those behind an option: argparse takes only the first ones in a row
+        chosen.arguments += [word for word in left if not word.startswith("-")]
+        left = [word for word in left if word.startswith("-")]
+    if left:
+        chosen.parser.refuse(left)
     return int(chosen.run(chosen))

@@ -276,6 +276,8 @@ class Client:
             raise
         finally:
             self._waiting.pop(id_, None)
+            if waiting.future.done() and not waiting.future.cancelled():
+                waiting.future.exception()  # seen: the link broke while the request was being sent
 
     def _with_meta(self, params: Message, id_: int, progress: Progress | None) -> Message:
         meta = dict(params.get("_meta") or {})
@@ -332,7 +334,8 @@ class Client:
 
     def _notice(self, method: str, params: Message) -> None:
         if method == "notifications/progress":
-            waiting = self._waiting.get(params.get("progressToken", ""))
+            token = params.get("progressToken")
+            waiting = self._waiting.get(token) if isinstance(token, int | str) else None
             if waiting is not None and waiting.progress is not None:
                 waiting.progress(params)
         self._notified(method, params)

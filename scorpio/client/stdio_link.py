@@ -23,12 +23,22 @@ END_WAIT_S = 2.0
 
 KILL_WAIT_S = 0.5
 
+FIRST_WORD_S = 60.0
+"""For a server that was started to say anything: some are downloaded at their first start. Later it takes its time."""
+
+STRAY_LINES_MAX = 1000
+"""Lines in a row that are no messages; a server's greeting has some, a program that is no server has no end of them."""
+
 
 class StdioLink:
     """See `client.Link`. What the server says on stderr goes to `said`, line by line."""
 
     def __init__(
-        self, command: Sequence[str], said: Callable[[str], None], environ: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        said: Callable[[str], None],
+        environ: Mapping[str, str] | None = None,
+        first_word_s: float = FIRST_WORD_S,
     ) -> None:
         self.revision: Revision | None = None
         self._command = command
@@ -38,6 +48,8 @@ class StdioLink:
         self._jobs: list[asyncio.Task[None]] = []
         self._lost: Callable[[str], None] = lambda reason: None
         self._last_words: list[str] = []
+        self._first_word_s = first_word_s
+        self._heard = asyncio.Event()
 
     async def open(self, receive: Callable[[Any], None], lost: Callable[[str], None]) -> None:
         self._lost = lost
@@ -52,7 +64,8 @@ class StdioLink:
             )
         except OSError as error:
             raise LinkFailure(f"{self._command[0]} cannot be started: {error.strerror or error}.") from None
-        self._jobs = [asyncio.ensure_future(self._read(receive)), asyncio.ensure_future(self._read_errors())]
+        self._jobs = [asyncio.ensure_future(self._read(receive)), asyncio.ensure_future(self._read_errors()),
+                      asyncio.ensure_future(self._hear())]  # fmt: skip
 
     async def send(self, message: Message) -> None:
         process = self._process
@@ -94,6 +107,7 @@ class StdioLink:
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(*self._jobs, return_exceptions=True)
+        process._transport.close()  # type: ignore[attr-defined]  # pipes that still hold something would outlive the loop
 
     def _signal(self, number: int) -> None:
         process = self._process
@@ -106,19 +120,38 @@ class StdioLink:
         except OSError:
             pass
 
+    async def _hear(self) -> None:
+        """A server that never says a word is not waited for without end."""
+        try:
+            await asyncio.wait_for(self._heard.wait(), self._first_word_s)
+        except TimeoutError:
+            self._lost(f"{self._command[0]} has been running for {self._first_word_s:g} s and has not answered.")
+
     async def _read(self, receive: Callable[[Any], None]) -> None:
+        try:
+            await self._read_messages(receive)
+        finally:  # whatever ended it, somebody may be waiting for an answer
+            self._lost(self._ending())
+
+    async def _read_messages(self, receive: Callable[[Any], None]) -> None:
         assert self._process is not None
         assert self._process.stdout is not None
         framer = LineFramer()
+        stray = 0
         while chunk := await self._process.stdout.read(READ_BYTES):
             for frame in framer.feed(chunk):
                 message = _decoded(frame)
-                if message is None:
-                    self._said(f"(not a message) {frame[:200].decode('utf-8', 'replace').rstrip()}")
-                else:
+                if message is not None:
+                    stray = 0
+                    self._heard.set()
                     receive(message)
+                    continue
+                stray += 1
+                if stray > STRAY_LINES_MAX:
+                    self._lost(f"{self._command[0]} is no MCP server: it writes lines that are no messages.")
+                    return
+                self._said(f"(not a message) {frame[:200].decode('utf-8', 'replace').rstrip()}")
         await self._process.wait()
-        self._lost(self._ending())
 
     async def _read_errors(self) -> None:
         assert self._process is not None

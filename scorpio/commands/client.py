@@ -28,23 +28,44 @@ HISTORY = "client-history"
 
 def link_to(words: Sequence[str], *, headers: Sequence[str] = (), toolsets: str = "", quiet: bool = False) -> Link:
     """To a URL, to a command, or, without either, to a server of this program. Raises ValueError."""
-    if len(words) == 1 and words[0].startswith(("http://", "https://")):
+    if toolsets and words:
+        raise ValueError("--toolsets is for this program's own server; leave it out with a COMMAND or a URL.")
+    if len(words) == 1 and "://" in words[0]:
+        url = address(words[0])
         named = {}
         for header in headers:
             name, colon, value = header.partition(":")
             if not colon:
-                raise ValueError(f"{header!r} is not NAME: VALUE")
+                raise ValueError(f"--header {header!r} is not NAME: VALUE.")
             named[name.strip()] = value.strip()
         token = os.environ.get("SCORPIO_HTTP_TOKEN")
         if token and "authorization" not in {name.lower() for name in named}:
             named["Authorization"] = f"Bearer {token}"
-        return HttpLink(words[0], named)
+        return HttpLink(url, named)
+    if headers:
+        raise ValueError("--header is for a server at a URL; one that is started as a COMMAND gets no headers.")
+    if words and not words[0].strip():
+        raise ValueError("The server's COMMAND is empty.")
 
     def said(line: str) -> None:
         if not quiet:
             sys.stderr.write(("" if line.startswith("[Server]") else "[Server] ") + line + "\n")
 
     return StdioLink(words or _own_command(toolsets), said)
+
+
+def address(url: str) -> str:
+    """`url`, where it is one of a server. Raises ValueError."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or not url.isprintable() or " " in url:
+        raise ValueError(f"{url!r} is no URL of a server. One looks like http://127.0.0.1:3000/mcp.")
+    return url
 
 
 def _own_command(toolsets: str) -> list[str]:
@@ -89,7 +110,8 @@ def call(
     tool: str,
     words: Sequence[str],
     *,
-    server: Sequence[str],
+    server: str | None,
+    url: str | None,
     headers: Sequence[str],
     toolsets: str,
     era: str,
@@ -97,10 +119,26 @@ def call(
 ) -> int:
     """One call. Exit status 0, 1 (the tool failed), 2 (wrong call), 3 (protocol or connection)."""
     try:
-        link = link_to(server, headers=headers, toolsets=toolsets, quiet=True)
+        reached = [address(url)] if url is not None else _command_in(server)
+        link = link_to(reached, headers=headers, toolsets=toolsets, quiet=True)
     except ValueError as fault:
         return _fault(str(fault), WRONG_CALL)
     return _run(_one_call(link, tool, words, era, as_json))
+
+
+def _command_in(text: str | None) -> list[str]:
+    """The words of `--server`. Raises ValueError."""
+    if text is None:
+        return []
+    import shlex
+
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        raise ValueError(f"--server {text!r} has a quote that is not closed.") from None
+    if not words or not words[0]:
+        raise ValueError("--server needs the COMMAND that starts a server.")
+    return words
 
 
 async def _one_call(link: Link, tool: str, words: Sequence[str], era: str, as_json: bool) -> int:
@@ -111,8 +149,8 @@ async def _one_call(link: Link, tool: str, words: Sequence[str], era: str, as_js
     try:
         await connection.connect()
         tools = {str(each.get("name")): each for each in await connection.all("tools/list", "tools")}
-        schema = (tools.get(tool) or {}).get("inputSchema") or {}
-        given = arguments.of_words(words, schema)
+        schema = (tools.get(tool) or {}).get("inputSchema")
+        given = arguments.of_words(words, schema if type(schema) is dict else {})
         result = await connection.request("tools/call", {"name": tool, "arguments": given}, progress.update)
         progress.clear()
         _show(result, tool, as_json)
@@ -140,9 +178,6 @@ def _run(work: Any) -> int:
         return _fault(f"The server answered with error {failure.code}: {failure}{said}", PROTOCOL_FAILURE)
     except KeyboardInterrupt:
         return SIGINT_STATUS
-    except BrokenPipeError:  # `scorpio call … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
 
 
 def _history_path() -> str:
@@ -150,6 +185,7 @@ def _history_path() -> str:
     try:
         home = Home(home_path(os.environ))
         os.makedirs(home.root, mode=0o700, exist_ok=True)
+        os.close(os.open(home.path(HISTORY), os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600))
     except OSError:
         return ""
     return home.path(HISTORY)

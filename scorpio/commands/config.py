@@ -56,7 +56,11 @@ def set_value(name: str, value: str, *, level: str) -> int:
     settings, home = settings_and_home()
     file = Path(home.root, FILE_NAME)
     if level == "project":
-        file = Path(project_of(os.environ.get("SCORPIO_CWD") or os.getcwd()), ".scorpio", FILE_NAME)
+        try:
+            here = os.environ.get("SCORPIO_CWD") or os.getcwd()
+        except OSError:
+            return _fault("the current directory is gone, and with it its project; change to another one")
+        file = Path(project_of(here), ".scorpio", FILE_NAME)
         if key is not None and not (key.tightens and key.tightens(key.default, read)):
             return _fault(f"{name}={value} would be ignored in a project's file, which may only tighten")
     try:

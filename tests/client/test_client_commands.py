@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -15,6 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from scorpio.client.answers import Nobody
+from scorpio.client.client import Client
+from scorpio.client.failures import LinkFailure
+from scorpio.client.stdio_link import StdioLink
 from tests.links import ROOT
 
 WAIT_S = 8.0
@@ -29,10 +34,10 @@ def program(command: Callable[..., list[str]]) -> list[str]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path: Path, unpacked: str) -> dict[str, str]:
     return {
         "HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TERM": "xterm",
-        "SCORPIO_HOME": str(tmp_path / "state"),
+        "SCORPIO_HOME": str(tmp_path / "state"), "SCORPIO_CACHE_DIR": unpacked,
     }  # fmt: skip
 
 
@@ -94,6 +99,37 @@ def test_a_call_that_fails_says_why_and_with_which_status(
     assert done.returncode == status
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.requirement("cli:url-options")
+def test_options_may_follow_a_url_and_belong_to_the_program_behind_a_command(run: Run, url: str) -> None:
+    done = run("client", url, "--protocol", "2025-06-18", "--header", "X-One: 1", "--trace", lines="sum a=1 b=2\n")
+    assert (done.returncode, done.stdout) == (0, "1 + 2 = 3\n"), done.stderr
+    assert "protocol 2025-06-18" in done.stderr
+    assert "[Client] ->" in done.stderr
+    assert "--protocol" in run("client", "sh", "-c", 'echo "$@" >&2', "sh", "--protocol", "x").stderr
+
+
+@pytest.mark.requirement("cli:url-options")
+def test_arguments_of_a_call_stand_before_and_behind_its_options(run: Run) -> None:
+    done = run("call", "sum", "a=3", "--toolsets", "sum", "b=4", "--json")
+    assert json.loads(done.stdout)["content"] == [{"type": "text", "text": "3 + 4 = 7"}]
+
+
+def test_two_dashes_say_that_a_command_follows(run: Run) -> None:
+    assert "The server has ended with status 7" in run("client", "--", "sh", "-c", "exit 7").stderr
+
+
+def test_a_server_that_never_says_a_word_is_not_waited_for_without_end() -> None:
+    async def connected() -> None:
+        client = Client(StdioLink(["sleep", "600"], lambda line: None, first_word_s=0.1), Nobody())
+        try:
+            await client.connect()
+        finally:
+            await client.close()
+
+    with pytest.raises(LinkFailure, match="has not answered"):
+        asyncio.run(connected())
 
 
 @pytest.mark.parametrize("protocol", ["modern", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"])

@@ -17,7 +17,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(build: str, tmp_path: Path) -> Run:
+def run(build: str, tmp_path: Path, unpacked: str) -> Run:
     """Runs a command of either build with a home and a project of its own."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -32,6 +32,7 @@ def run(build: str, tmp_path: Path) -> Run:
         project.mkdir(exist_ok=True)
         environment = {
             "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCORPIO_CWD": str(project), "PYTHONPATH": str(ROOT),
+            "SCORPIO_CACHE_DIR": unpacked,
         }  # fmt: skip
         command = [*program, *arguments]
         return subprocess.run(

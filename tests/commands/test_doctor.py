@@ -16,7 +16,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(build: str, tmp_path: Path) -> Run:
+def run(build: str, tmp_path: Path, unpacked: str) -> Run:
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         if build == "source":
             program = source_command(())[:3]
@@ -25,7 +25,9 @@ def run(build: str, tmp_path: Path) -> Run:
                 program = [executable_under_test()]
             except FileNotFoundError as missing:
                 lacking(str(missing))
-        environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)} | variables
+        environment = {
+            "HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "SCORPIO_CACHE_DIR": unpacked,
+        } | variables  # fmt: skip
         command = [*program, "doctor", *arguments]
         return subprocess.run(
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
