@@ -107,7 +107,7 @@ def _is_in(path: str, directory: str) -> bool:
 
 def signatures(cwd: str) -> dict[str, tuple[int, ...]]:
     """What of that which other programs obey is there, and which it is."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for path in names_obeyed(cwd):
         try:
             state = os.lstat(path)

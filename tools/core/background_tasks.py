@@ -286,6 +286,7 @@ class BackgroundTasks:
         self._run(until_gone())
 
     def _ended(self, task: Task, command: Command) -> None:
+        self._plans.sandboxing.changed(task.record.cwd)
         if task.end is None:
             code, signal = (command.exit.code, command.exit.signal) if command.exit else (None, None)
             reason = command.exit.reason if command.exit else ""

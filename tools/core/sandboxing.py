@@ -37,6 +37,12 @@ class Sandboxing:
         """After `prepare`."""
         return self._backend is not None and self._backend.by_kernel
 
+    def rule(self) -> str:
+        """The line for plan mode's rules, once a command has run or `prepare` was called."""
+        if self._backend is None or not self._backend.by_kernel:
+            return ""
+        return f"The sandbox (--sandbox {self.mode}) holds as well, by {self._backend.describe()}."
+
     async def prepare(self) -> None:
         """Finds the sandbox that works here, once. Raises ToolFailure where there is none and there must be one."""
         if self.mode == "off":
@@ -50,12 +56,12 @@ class Sandboxing:
                 self._settings.sandbox_backend, namespaces=self._settings.sandbox_namespaces, private=True
             )
             if not found.by_kernel and self._link is not None:
-                self._link.warn(f"No sandbox works here: {'; '.join(found.reasons)}. {self._consequence()}")
+                self._link.warn(f"No sandbox works here: {_why(found)}. {self._consequence()}")
             self._backend = found
         if self._settings.sandbox_required and not self._backend.by_kernel:
-            why = "; ".join(self._backend.reasons) or "SANDBOX_BACKEND names none"
             raise ToolFailure(
-                f"No command may run without a sandbox here (--sandbox-required), and none works: {why}. "
+                "No command may run without a sandbox here (--sandbox-required), and none works: "
+                f"{_why(self._backend)}. "
                 "Install bubblewrap, or use a kernel with Landlock; `scorpio doctor` tries them."
             )
 
@@ -97,7 +103,7 @@ class Sandboxing:
             return ""
         if not self._backend.by_kernel:
             return "[no sandbox works here: this ran with all rights of the user. `scorpio doctor` says why.]"
-        lines = [self._changed(os.path.realpath(cwd))]
+        lines = [self.changed(cwd)]
         if failed:
             place = f"{cwd} and TMPDIR" if self.mode == "workspace" else "TMPDIR"
             network = "" if self._settings.sandbox_network else "; no network"
@@ -105,8 +111,9 @@ class Sandboxing:
             lines.append(f"[sandbox: only {place} can be written{network}{hidden}.]")
         return "\n".join(filter(None, lines))
 
-    def _changed(self, cwd: str) -> str:
-        """What a mount cannot keep: names that were not there, and links."""
+    def changed(self, cwd: str) -> str:
+        """What a mount cannot keep, names that were not there and links; the person hears of it too."""
+        cwd = os.path.realpath(cwd)
         before = self._before.get(cwd)
         if before is None:
             return ""
@@ -123,6 +130,10 @@ class Sandboxing:
         if self._link is not None:
             self._link.warn(f"{said}: look at it.")
         return f"[{said}: tell the user to look at it.]"
+
+
+def _why(backend: Backend) -> str:
+    return "; ".join(backend.reasons) or "SANDBOX_BACKEND names none"
 
 
 def _scratch() -> str:
