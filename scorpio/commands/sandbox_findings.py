@@ -1,4 +1,4 @@
-"""What `scorpio doctor` says of `--sandbox`: what is set, which ways work here, and what a command can do under each."""
+"""What `scorpio doctor` says of `--sandbox`: what is set, which ways work here, what a command can do under each."""
 
 from __future__ import annotations
 
