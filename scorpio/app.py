@@ -14,7 +14,7 @@ from scorpio.toolset import Features, ToolsetError, chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scorpio.server.lanes import Lane
     from scorpio.settings import Settings
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 DEFAULT_TOOLSETS = ("core",)
 
 
-def settings_and_home() -> tuple[Settings, Home]:
+def settings_and_home(flags: Mapping[str, str] | None = None) -> tuple[Settings, Home]:
+    """`flags`: values of keys from the command line."""
     environ = os.environ
     root = home_path(environ)
-    return load(environ, root, project()), Home(root)
+    return load(environ, root, project(), flags), Home(root)
 
 
 def project() -> str | None:
@@ -37,9 +38,11 @@ def project() -> str | None:
         return None
 
 
-def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Server:
+def build_server(
+    toolsets: Sequence[str] = (), lane: Lane | None = None, flags: Mapping[str, str] | None = None
+) -> Server:
     """A server of the named toolsets, else of the configured ones. Raises ToolsetError."""
-    settings, home = settings_and_home()
+    settings, home = settings_and_home(flags)
     log = Log(settings.log_level)
     for warning in settings.warnings:
         log.warning(warning)
@@ -54,14 +57,14 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None) -> Serv
     return server
 
 
-def serve_stdio(toolsets: Sequence[str] = ()) -> int:
+def serve_stdio(toolsets: Sequence[str] = (), flags: Mapping[str, str] | None = None) -> int:
     """Serve on stdin and stdout until the client is gone. Returns only when nothing could be served."""
     from scorpio.transports import stdio
     from scorpio.transports.wire_guard import claim
 
     wire = claim()  # before a file is opened that could land on a descriptor that was closed
     try:
-        server = build_server(toolsets)
+        server = build_server(toolsets, flags=flags)
     except ToolsetError as error:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2
@@ -69,12 +72,12 @@ def serve_stdio(toolsets: Sequence[str] = ()) -> int:
     return 0
 
 
-def serve_http(options: HttpOptions, toolsets: Sequence[str] = ()) -> int:
+def serve_http(options: HttpOptions, toolsets: Sequence[str] = (), flags: Mapping[str, str] | None = None) -> int:
     """Serve many clients over HTTP until a signal ends it. Returns only when nothing could be served."""
     from scorpio.transports.http.serve import CannotServe, run
 
     try:
-        run(lambda lane: build_server(toolsets, lane), options, _pages())
+        run(lambda lane: build_server(toolsets, lane, flags), options, _pages())
     except (ToolsetError, CannotServe) as error:
         os.write(2, f"scorpio: {error}\n".encode())
         return 2 if isinstance(error, ToolsetError) else error.status

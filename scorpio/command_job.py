@@ -46,7 +46,7 @@ class SpawnFailure(Exception):
 class Job:
     """What is to run, for one supervisor. `discard` when it did not start."""
 
-    __slots__ = ("command_path", "cwd", "log_path", "packed", "program", "scratch_path", "shell")
+    __slots__ = ("command_path", "cwd", "log_path", "packed", "program", "scratch_path", "shell", "wrapper")
 
     def __init__(
         self,
@@ -71,6 +71,8 @@ class Job:
         self.log_path = log_path
         self.shell = find_shell(env.get("PATH", ""))
         self.program = prefix[0] if prefix else self.shell
+        self.wrapper = os.path.basename(prefix[0]) if prefix else ""
+        """Name of a program that stays beside the shell."""
         self.command_path = ""
         self.scratch_path = scratch_path.rstrip("/")
         if len(argument) >= LONG_COMMAND_BYTES:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     """Landlock access, kind, path."""
 
 CONFINEMENT_FIELDS = 6
-WRITABLE = 1
+WRITABLE, EMPTY, EMPTY_FILE = 1, 2, 4
+FILTER_DESCRIPTOR = 9
 
 CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
 CAPABILITIES_MAX = 64
@@ -56,8 +57,11 @@ def _confine(strings: Sequence[bytes]) -> None:
         _drop_capabilities(int(kept))
     _checked(_libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _restrict_files((int(files), int(network), int(scopes)), places)
-    if filter_text:
-        _filter_calls(bytes.fromhex(filter_text.decode("ascii")))  # last: it forbids some of the above
+    program = bytes.fromhex(filter_text.removeprefix(b">").decode("ascii"))
+    if filter_text.startswith(b">"):
+        _hand_over(program)
+    elif program:
+        _filter_calls(program)  # last: it forbids some of the above
 
 
 def _read_only_namespace(places: Sequence[Place], *, with_user: bool) -> None:
@@ -74,13 +78,15 @@ def _read_only_namespace(places: Sequence[Place], *, with_user: bool) -> None:
     _checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None))
     there = [(kind, path) for _, kind, path in places if kind and os.path.lexists(path)]
     for kind, path in there:
-        if kind == WRITABLE:
-            _checked(libc.mount(path, path, None, MS_BIND | MS_REC, None))
-        else:
+        if kind == EMPTY:
             _checked(libc.mount(b"tmpfs", path, b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777"))
+        elif os.path.lexists(path):  # still: what it is in may have become empty
+            source = b"/dev/null" if kind == EMPTY_FILE else path
+            _checked(libc.mount(source, path, None, MS_BIND | MS_REC, None))
     _set_attributes(b"/", AT_RECURSIVE, MS_RDONLY, 0)
-    for _, path in there:
-        _set_attributes(path, AT_SYMLINK_NOFOLLOW, 0, MS_RDONLY)
+    for kind, path in there:
+        if kind in (WRITABLE, EMPTY) and os.path.lexists(path):
+            _set_attributes(path, AT_SYMLINK_NOFOLLOW, 0, MS_RDONLY)
 
 
 def _set_attributes(path: bytes, flags: int, set_bits: int, clear_bits: int) -> None:
@@ -121,6 +127,14 @@ def _restrict_files(handled: tuple[int, int, int], places: Sequence[Place]) -> N
         _call(LANDLOCK_RESTRICT_SELF, rules, 0)
     finally:
         os.close(rules)
+
+
+def _hand_over(program: bytes) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, program)
+    os.close(writing)
+    os.dup2(reading, FILTER_DESCRIPTOR)
+    os.close(reading)
 
 
 def _filter_calls(program: bytes) -> None:

@@ -142,8 +142,9 @@ class Command:
                 pass  # it has ended; `_readable` hears it
 
     def survivors(self) -> list[tuple[int, str]]:
-        """(pid, name) of the descendants that live now, from /proc, supervisor's own processes excluded."""
-        return [] if self.gone else survivors_of(self.supervisor_pid, self._parent_pid)
+        """(pid, name) of the descendants that live now, from /proc, the supervisor's and the sandbox's own excluded."""
+        found = [] if self.gone else survivors_of(self.supervisor_pid, self._parent_pid)
+        return [each for each in found if each[1] != self._job.wrapper]
 
     async def start(self) -> None:
         """Hands over what the socket did not take of the job, and returns when the shell runs. Raises SpawnFailure."""

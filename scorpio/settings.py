@@ -15,6 +15,10 @@ from scorpio.limits import (
     GZIP_FETCH_MS_MAX_DEFAULT,
 )
 from scorpio.settings_lines import lines
+from scorpio.settings_rules import anything as _anything
+from scorpio.settings_rules import lower as _lower
+from scorpio.settings_rules import none_looser, only_to
+from scorpio.settings_rules import subset as _subset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +37,9 @@ ADDRESS_POLICIES = ("deny", "direct", "allow")
 
 ENFORCEMENTS = ("strict", "advisory", "off")
 """Of plan mode, the strictest first."""
+
+SANDBOXES = ("read-only", "workspace", "off")
+"""Of commands, the strictest first; scorpio/command_sandbox.py says what they mean."""
 
 
 def _boolean(value: str) -> bool:
@@ -132,33 +139,8 @@ class Key:
         """Its value is never shown: not in a warning, not in a dump."""
 
 
-def _lower(old: int, new: int) -> bool:
-    return new <= old
-
-
-def _only_off(old: bool, new: bool) -> bool:
-    return not new
-
-
-def _only_to_off(old: str, new: str) -> bool:
-    return new == "off"
-
-
-def _stricter(old: str, new: str) -> bool:
-    return ENFORCEMENTS.index(new) <= ENFORCEMENTS.index(old)
-
-
-def _subset(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
-    return set(new) <= set(old)
-
-
-def _tighter_policy(old: str, new: str) -> bool:
-    return ADDRESS_POLICIES.index(new) <= ADDRESS_POLICIES.index(old)
-
-
-def _anything(old: object, new: object) -> bool:
-    return True
-
+_only_off, _only_on, _only_to_off = only_to(False), only_to(True), only_to("off")
+_stricter, _tighter_policy = none_looser(ENFORCEMENTS), none_looser(ADDRESS_POLICIES)
 
 KEYS = (
     Key("TOOLS", _boolean, True, _only_off),
@@ -191,6 +173,9 @@ KEYS = (
     Key("PLAN_MODE_NETWORK", _boolean, False, _only_off),
     Key("SANDBOX_BACKEND", _one_of("auto", "landlock", "bubblewrap", "allowlist"), "auto"),
     Key("SANDBOX_NAMESPACES", _boolean, True),
+    Key("SANDBOX", _one_of(*SANDBOXES), "off", none_looser(SANDBOXES)),
+    Key("SANDBOX_REQUIRED", _boolean, False, _only_on),
+    Key("SANDBOX_NETWORK", _boolean, False, _only_off),
     Key("WEBSEARCH_ENGINES", _search_engines, SEARCH_ENGINES, _subset),
     Key("SEARXNG_URL", _web_address, ""),
     *(Key(f"WEBSEARCH_ENDPOINT_{name.upper()}", _web_address, "") for name in SEARCH_ENGINES),
@@ -243,6 +228,11 @@ class Settings:
     """The sandbox of commands: auto (the strongest that works), landlock, bubblewrap, allowlist."""
     sandbox_namespaces: bool
     """False: no mount and user namespaces of ours, where an administrator does not want them."""
+    sandbox: str
+    """What commands may do at any time: off (all that the user may), workspace, read-only."""
+    sandbox_required: bool
+    """Where no sandbox works, no command runs."""
+    sandbox_network: bool
     websearch_engines: tuple[str, ...]
     searxng_url: str
     """Address of the user's own SearXNG; "" for none."""
@@ -341,8 +331,10 @@ def _shown(value: str) -> str:
     return (f"{scheme}{separator}…@{after}" if separator else f"…@{after}")[:80] if at else value[:80]
 
 
-def load(environ: Mapping[str, str], home_root: str, project: str | None = None) -> Settings:
-    """The cascade: defaults, beside the executable, home, project, environment. Flags are the caller's."""
+def load(
+    environ: Mapping[str, str], home_root: str, project: str | None = None, flags: Mapping[str, str] | None = None
+) -> Settings:
+    """The cascade: defaults, beside the executable, home, project, environment, flags (values of keys)."""
     reading = _Reading()
     executable = environ.get("SCORPIO_EXECUTABLE")
     if executable:
@@ -365,6 +357,8 @@ def load(environ: Mapping[str, str], home_root: str, project: str | None = None)
         for name, value in environ.items():
             if name.startswith(prefix) and value.lower() in (*TRUE_WORDS, *FALSE_WORDS):  # others may mean other things
                 reading.set(name.removeprefix("SCORPIO_"), value, f"environment variable {name}")
+    for name, value in (flags or {}).items():
+        reading.set(name, value, "command line")
     hidden = frozenset(name for name, shown in reading.shown.items() if not shown)
     return Settings(reading.values, hidden, tuple(reading.warnings), reading.sources)
 

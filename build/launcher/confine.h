@@ -5,9 +5,11 @@
  *
  * The strings: handled file access, handled network access, scopes (Landlock; three numbers, all 0: none),
  *   namespace ("", "mount", or "user" for a user namespace around it), kept capabilities ("": all, else a bit mask),
- *   seccomp filter (hexadecimal, struct sock_filter after struct sock_filter; may be empty), and then for each writable
- *   place: Landlock access (0: none), what it is in the namespace (0: as all others, 1: writable, 2: an empty one of the
- *   command's own in its place), path. A place that does not exist is skipped.
+ *   seccomp filter (hexadecimal, struct sock_filter after struct sock_filter; may be empty; with a > before it, it is
+ *   not installed but can be read from descriptor 9, for a program that sets up more first), and then for each place:
+ *   Landlock access (0: none), what it is in the namespace (0: as all others, 1: writable, 2: an empty directory of the
+ *   command's own, 3: read-only though it is in a writable one, 4: an empty file), path. A place that does not exist is
+ *   skipped; what is in another comes after it.
  */
 #ifndef CONFINE_H
 #define CONFINE_H
@@ -28,6 +30,7 @@ enum {
     CONFINEMENT_FIELDS = 6, /* before the places */
     FILTER_MAX = 1024,      /* instructions; scorpio's filter has some 150, and the kernel takes 4096 */
     CAPABILITIES_MAX = 64,
+    FILTER_DESCRIPTOR = 9, /* far from those of the supervisor */
 };
 
 enum confinement_field { FILE_ACCESS, NETWORK_ACCESS, SCOPES, NAMESPACE, KEPT_CAPABILITIES, FILTER };
@@ -71,13 +74,13 @@ static long read_only_namespace(char **places, long count, int with_user) {
     for (long at = 0; at < count && !error; at += 3) {
         char *path = places[at + 2], kind = places[at + 1][0];
         if (kind == '0') continue;
-        error = kind == '1' ? CALL5(mount, path, path, 0, MS_BIND | MS_REC, 0)
-                            : CALL5(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+        error = kind == '2' ? CALL5(mount, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
+                            : CALL5(mount, kind == '4' ? "/dev/null" : path, path, 0, MS_BIND | MS_REC, 0);
         if (error == -ENOENT) error = 0;
     }
     if (!error) error = CALL5(mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only, sizeof read_only);
     for (long at = 0; at < count && !error; at += 3) {
-        if (places[at + 1][0] == '0') continue;
+        if (places[at + 1][0] != '1' && places[at + 1][0] != '2') continue;
         error = CALL5(mount_setattr, AT_FDCWD, places[at + 2], AT_SYMLINK_NOFOLLOW, &writable, sizeof writable);
         if (error == -ENOENT) error = 0;
     }
@@ -125,9 +128,23 @@ static int hexadecimal(char digit) {
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
+/* The pipe holds more than a filter has. */
+static long hand_over(const void *bytes, long size) {
+    int ends[2];
+    long error = CALL2(pipe2, ends, O_CLOEXEC);
+    if (error < 0) return error;
+    error = CALL3(write, ends[1], bytes, size);
+    if (error >= 0) error = CALL3(dup3, ends[0], FILTER_DESCRIPTOR, 0);
+    CALL1(close, ends[0]);
+    CALL1(close, ends[1]);
+    return error < 0 ? error : 0;
+}
+
 static long filter_calls(const char *text) {
     static struct sock_filter filter[FILTER_MAX];
     unsigned char *bytes = (unsigned char *)filter;
+    int handed_over = *text == '>';
+    text += handed_over;
     long size = length(text) / 2;
     if (!size) return 0;
     if (size > (long)sizeof filter || size % sizeof *filter) return -E2BIG;
@@ -136,6 +153,7 @@ static long filter_calls(const char *text) {
         if (high < 0 || low < 0) return -EINVAL;
         bytes[at] = (unsigned char)(high << 4 | low);
     }
+    if (handed_over) return hand_over(filter, size);
     struct sock_fprog program = {(unsigned short)(size / sizeof *filter), filter};
     return CALL3(seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }

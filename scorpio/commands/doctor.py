@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorpio.app import build_server, settings_and_home
 from scorpio.commands.install import this_machine
+from scorpio.commands.sandbox_findings import command_sandboxes
 from scorpio.registration import files, place
 from scorpio.registration.clients import CLIENTS
 from scorpio.registration.edit import EditFailure
@@ -53,6 +54,7 @@ def _mark(works: bool) -> str:
 
 def _sections(settings: Settings, home: Home, options: list[str]) -> Iterator[tuple[str, list[Finding]]]:
     yield "This machine", [_bash(), asyncio.run(_sandbox(settings))]
+    yield "Sandbox of commands", asyncio.run(command_sandboxes(settings))
     yield "State", list(_state(home))
     if settings.warnings:
         yield "Configuration", [(f"line {number}", False, said) for number, said in enumerate(settings.warnings, 1)]

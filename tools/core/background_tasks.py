@@ -153,7 +153,7 @@ class BackgroundTasks:
         survive: bool = False,
         variables: Mapping[str, str] | None = None,
     ) -> Command:
-        """As the owner's plan mode lets it. `variables` are added to its environment. Raises ToolFailure."""
+        """As sandbox and plan mode let it. `variables` are added to its environment. Raises ToolFailure."""
         from scorpio import process
 
         environment = process.command_environment(os.environ)
@@ -163,22 +163,21 @@ class BackgroundTasks:
         environment.update(variables or {})
         confined = await self._plans.confine(owner, command, cwd=cwd, log_path=log_path)
         free = None
-        if confined is None:  # nothing is waited for from here to the hand-over
+        if confined is None or not confined.planned:  # nothing is waited for from here to the hand-over
             free = self._plans.free.begin(owner, command)
-        else:
-            environment.update(confined.variables)
         started = None
         try:
             started = await process.spawn(
                 command,
                 cwd=cwd,
-                env=environment,
+                env=confined.environment(environment) if confined else environment,
                 log_path=log_path,
                 output_bytes_max=self._settings.bash_max_output_bytes,
                 status_path=status_path or None,
                 survive=survive,
                 prefix=confined.prefix if confined else (),
                 confinement=confined.confinement if confined else (),
+                scratch_path=confined.scratch_path if confined else "",
             )
         except process.SpawnFailure as failure:
             raise ToolFailure(str(failure)) from None
@@ -287,6 +286,7 @@ class BackgroundTasks:
         self._run(until_gone())
 
     def _ended(self, task: Task, command: Command) -> None:
+        self._plans.sandboxing.changed(task.record.cwd)
         if task.end is None:
             code, signal = (command.exit.code, command.exit.signal) if command.exit else (None, None)
             reason = command.exit.reason if command.exit else ""

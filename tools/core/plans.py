@@ -16,6 +16,7 @@ from scorpio.settings import project_of
 from scorpio.tool import ToolFailure
 from tools.core import plan_record
 from tools.core.free_commands import FreeCommands
+from tools.core.sandboxing import Sandboxing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ HOW_IT_ENDS = "PlanMode ends it, with action exit (needs a plan) or reset."
 class Plans:
     def __init__(self, home: Home, settings: Settings, link: StateLink | None) -> None:
         self.free = FreeCommands()
+        self.sandboxing = Sandboxing(home, settings, link)
         self.settings = settings
         self._home = home
         self._link = link
@@ -94,19 +96,20 @@ class Plans:
     # -- what a command may do
 
     async def confine(self, owner: str, command: str, *, cwd: str, log_path: str) -> Confined | None:
-        """How a command is to be started now; None: as ever. Raises ToolFailure where it may not run.
+        """How a command is to be started now, by plan mode and `--sandbox`; None: as ever. Raises ToolFailure.
 
         Whoever starts it does so before he waits for anything: then none slips by that begins after `enter`.
         """
-        if self.settings.plan_mode_enforce != "strict":
-            return None
-        while (mode := self.of(owner, cwd)) is not None:
-            if self._backend is not None:
-                return self._confined(mode, self._backend, command, cwd, log_path)
+        await self.sandboxing.prepare()
+        while self.settings.plan_mode_enforce == "strict" and (mode := self.of(owner, cwd)) is not None:
+            if self._backend is not None or self.sandboxing.in_force:
+                return self._confined(mode, command, cwd, log_path)
             await self.backend()
-        return None
+        if not self.sandboxing.in_force:
+            return None
+        return self.sandboxing.confined(command, cwd=cwd, log_path=log_path, plan=None, temporary="")
 
-    def _confined(self, mode: Mode, backend: Backend, command: str, cwd: str, log_path: str) -> Confined:
+    def _confined(self, mode: Mode, command: str, cwd: str, log_path: str) -> Confined:
         from scorpio.readonly_commands import outward
         from scorpio.sandbox import SandboxRefusal
 
@@ -116,10 +119,17 @@ class Plans:
         temporary = self.temporary(mode)
         policy = self.policy(mode)
         try:
-            confined = backend.confined(policy, command, cwd=cwd, log_path=log_path)
+            if self.sandboxing.in_force:
+                confined = self.sandboxing.confined(
+                    command, cwd=cwd, log_path=log_path, plan=policy, temporary=temporary
+                )
+            else:
+                assert self._backend is not None
+                confined = self._backend.confined(policy, command, cwd=cwd, log_path=log_path)
         except SandboxRefusal as refusal:
             raise ToolFailure(f"Plan mode is active. {refusal} {HOW_IT_ENDS}") from None
         names = ("TMPDIR", "TMP", "TEMP")
+        confined.planned = True
         cache = os.path.join(temporary, ".cache")  # what builds keep at home cannot be written
         confined.variables |= dict.fromkeys(names, temporary) | {"XDG_CACHE_HOME": cache, "GIT_OPTIONAL_LOCKS": "0"}
         return confined

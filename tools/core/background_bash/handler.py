@@ -27,8 +27,9 @@ async def handle(arguments: BackgroundBashArguments, call: Call[CoreState]) -> T
     task = await call.state.background_tasks.start(command, cwd=cwd, owner=call.owner)
     shown = one_line(command, COMMAND_CHARS_SHOWN)
     if task.end is not None:
-        note = call.state.plans.note(call.owner, cwd, command, failed=task.end.code != 0)
-        return await _ended(task, shown, note)
+        plans, failed = call.state.plans, task.end.code != 0
+        notes = (plans.note(call.owner, cwd, command, failed=failed), plans.sandboxing.note(cwd, failed=failed))
+        return await _ended(task, shown, "\n".join(filter(None, notes)))
     return text(
         f"Started background task {task.id} (pid {task.record.pid}): {shown}\n"
         f"Log: {task.log_path}\n"

@@ -89,6 +89,7 @@ async def rules(plans: Plans, mode: Mode) -> list[str]:
         f"{network}no Unix sockets (docker, tmux, ssh-agent)."
     )
     lines.append(f"Enforced by the kernel: {backend.describe()}.")
+    lines += filter(None, [plans.sandboxing.rule()])
     lines += [f"Not in force: {reason}." for reason in backend.reasons]
     lines += backend.gaps()
     if plans.settings.plan_mode_network:
