@@ -33,8 +33,8 @@ class BenchmarkFailure(Exception):
 class Size:
     """How much is measured; `SMALL` is for the test suite, where only the answers count."""
 
-    rounds: int = 9
-    budget_ms: int = 1500
+    rounds: int = 5
+    budget_ms: int = 500
     """A run of one subject ends after this time or its workload's count, whichever is first."""
     count_max: int = 1_000_000
     starts: int = 3
@@ -46,6 +46,7 @@ class Size:
 
 
 LARGE = Size()
+QUICK = Size(rounds=3, budget_ms=120, starts=1, output_bytes=10_000_000)
 SMALL = Size(rounds=2, budget_ms=10_000, count_max=128, starts=1, output_bytes=1_000_000)
 
 

@@ -1,15 +1,25 @@
 /* The limit a stdio server is measured against: reads lines, writes the bytes of one file as every answer.
  *
- *     limit ANSWER_FILE
+ *     limit ANSWER_FILE [--wait COMMAND | --leave COMMAND]
  *
  * Does what cannot be left out: one read, a search for newlines, one write. Parses no JSON: a line is a request when
  * `"id":` stands where the measuring client always puts it, and the seven digits behind it are copied to the same
  * place of the answer. Ends at the end of input.
+ *
+ * With a command: `bash -c COMMAND` is started for every request, its output goes to a file, and the answer is written
+ * once it has ended (`--wait`) or at once (`--leave`): what a tool that runs commands cannot leave out.
  */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 enum { READ_BYTES = 64 * 1024, ID_OFFSET = 22, ID_DIGITS = 7, HEAD_BYTES = ID_OFFSET + ID_DIGITS };
 
@@ -41,11 +51,45 @@ static void load(const char *path) {
     }
 }
 
+static void fail(const char *what) {
+    perror(what);
+    exit(2);
+}
+
+/* The output file is as long as the command makes it, and its last 64 KB are read: an answer shows them. */
+static void run(char *command, int wait) {
+    static char tail[READ_BYTES];
+    char *words[] = {"bash", "-c", command, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int output = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (output < 0)
+        fail("output file");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    if (posix_spawnp(&pid, "bash", &actions, NULL, words, environ) != 0)
+        fail("bash");
+    posix_spawn_file_actions_destroy(&actions);
+    if (wait) {
+        waitpid(pid, NULL, 0);
+        off_t length = lseek(output, 0, SEEK_END);
+        if (pread(output, tail, sizeof tail, length > READ_BYTES ? length - READ_BYTES : 0) < 0)
+            fail("output file");
+    }
+    close(output);
+}
+
 int main(int count, char **arguments) {
-    if (count != 2) {
-        fprintf(stderr, "usage: limit ANSWER_FILE\n");
+    int wait = count == 4 && strcmp(arguments[2], "--wait") == 0;
+    if (count != 2 && !wait && (count != 4 || strcmp(arguments[2], "--leave") != 0)) {
+        fprintf(stderr, "usage: limit ANSWER_FILE [--wait COMMAND | --leave COMMAND]\n");
         return 2;
     }
+    char *command = count == 4 ? arguments[3] : NULL;
+    if (command != NULL && !wait)
+        signal(SIGCHLD, SIG_IGN); /* nobody waits for them */
     load(arguments[1]);
     static char input[READ_BYTES];
     char head[HEAD_BYTES]; /* the first bytes of a line, which may have come in several reads */
@@ -71,6 +115,8 @@ int main(int count, char **arguments) {
             if (newline == NULL)
                 break;
             if (head_bytes == HEAD_BYTES && memcmp(head + ID_OFFSET - 5, "\"id\":", 5) == 0) {
+                if (command != NULL && memmem(from, length, "tools/call", 10) != NULL)
+                    run(command, wait);
                 if (output_bytes + answer_bytes > room) {
                     write_all(output, output_bytes);
                     output_bytes = 0;

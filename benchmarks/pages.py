@@ -23,7 +23,8 @@ from benchmarks.memory import Talk
 from benchmarks.subjects import scorpios
 from benchmarks.workloads import FIRST_ID, has_tool, line, plain
 
-PAGES_LARGE, PAGES_SMALL = 50, 2
+PAGES_LARGE, PAGES_PAUSED, PAGES_SMALL = 30, 10, 2
+ROUNDS_MAX = 3
 WARM = 3
 """Pages before the clock counts: a browser, a worker and their caches."""
 
@@ -87,8 +88,9 @@ def run(plan: Plan) -> Iterator[Record]:
 def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], str], pause_s: float) -> Iterator[Record]:
     if not plan.wants(name):
         return
-    count = PAGES_SMALL if plan.size.rounds <= 2 else PAGES_LARGE
-    pause_s = pause_s if count == PAGES_LARGE else 0.0
+    count = PAGES_PAUSED if pause_s else PAGES_LARGE
+    if plan.size.rounds < ROUNDS_MAX:
+        count, pause_s = PAGES_SMALL, 0.0
 
     def measure(subject: Subject) -> Run:
         if not subject.ours:
@@ -98,7 +100,9 @@ def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], st
             ids = itertools.count(FIRST_ID)
             return _samples(count, pause_s, lambda: _read(talk, address(), next(ids)))
 
-    yield from alternate(name, [*map(_browser, others), *scorpios(plan, "core")], plan.size.rounds, measure, "ms")
+    yield from alternate(
+        name, [*map(_browser, others), *scorpios(plan, "core")], min(plan.size.rounds, ROUNDS_MAX), measure, "ms"
+    )
 
 
 def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) -> Run:
@@ -139,7 +143,9 @@ def _first(plan: Plan, name: str, address: Callable[[], str]) -> Iterator[Record
             raise BenchmarkFailure(f"{name}: {subject.name} read nothing of the page: {text[:300]!r}")
         return Run([took_ms], hashlib.sha256(str(text.count(MARK)).encode()).hexdigest())
 
-    yield from alternate(name, [_browser(DUMP), *scorpios(plan, "core")], plan.size.rounds, measure, "ms")
+    yield from alternate(
+        name, [_browser(DUMP), *scorpios(plan, "core")], min(plan.size.rounds, ROUNDS_MAX), measure, "ms"
+    )
 
 
 def _dumped(plan: Plan, url: str) -> tuple[float, str]:

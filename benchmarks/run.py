@@ -1,7 +1,8 @@
-"""Measure scorpio beside the limit and the rivals: `python3 build/dev.py bench -- [options]`.
+"""Measure scorpio beside the limit and the rivals: `python3 build/dev.py bench [options]`.
 
-Prints a line for every number and keeps all of them as JSON. Exits 1 when something could not be measured or answers
-differ that must not; never because of a time.
+Prints a line for every number, then the targets; keeps all numbers as JSON, a page and charts: in benchmarks/results
+what a whole run gave, else in .cache/bench/last. Exits 1 when something could not be measured or answers differ that
+must not; never because of a time. `--check` counts instructions instead, and does fail (instructions.py).
 """
 
 from __future__ import annotations
@@ -17,9 +18,23 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parent.parent)  # not benchmarks/, whose modules have common names
 
-from benchmarks import http, memory, pages, receive, startup, stdio  # noqa: E402
+from benchmarks import (  # noqa: E402
+    charts,
+    commands,
+    http,
+    instructions,
+    memory,
+    pages,
+    receive,
+    report,
+    scaling,
+    startup,
+    stdio,
+    targets,
+)
 from benchmarks.harness import (  # noqa: E402
     LARGE,
+    QUICK,
     ROOT,
     SCRATCH,
     SMALL,
@@ -31,10 +46,13 @@ from benchmarks.harness import (  # noqa: E402
     machine,
     text_line,
 )
-from benchmarks.subjects import install_rivals  # noqa: E402
+from benchmarks.rivals_here import install_rivals  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
-BENCHMARKS = (stdio, http, receive, startup, memory, pages)
+PARTIAL = SCRATCH / "last"
+"""Where a run goes that is not whole: results/ holds nothing that cannot be compared."""
+
+BENCHMARKS = (stdio, http, commands, receive, startup, memory, scaling, pages)
 RIVALS = ROOT / "benchmarks" / "rivals.toml"
 
 
@@ -42,7 +60,12 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
     parser.add_argument("--only", default="", metavar="NAME", help='beginning of a name, such as "stdio sum"')
     parser.add_argument("--small", action="store_true", help="tiny input, no rivals: shows that everything runs")
-    parser.add_argument("--out", type=Path, help="JSON file; default: benchmarks/results/MACHINE-COMMIT.json")
+    parser.add_argument("--quick", action="store_true", help="few and short rounds: three minutes, rough numbers")
+    parser.add_argument("--check", action="store_true", help="only compare instruction counts with the committed ones")
+    parser.add_argument("--accept", action="store_true", help="with --check: commit to what is counted now")
+    parser.add_argument(
+        "--out", type=Path, help="JSON file; default: MACHINE-COMMIT.json in results/ or .cache/bench/last"
+    )
     parser.add_argument(
         "--against", action="append", default=[], metavar="COMMIT", help="scorpio as it was, from source"
     )
@@ -56,7 +79,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 
 def size_of(options: argparse.Namespace) -> Size:
-    size = SMALL if options.small else LARGE
+    size = SMALL if options.small else QUICK if options.quick else LARGE
     server = "1" if options.pin == "apart" else "0"
     processors = () if options.pin == "no" else ("--server-cpu", server, "--own-cpu", "0")
     return Size(
@@ -94,8 +117,19 @@ def keep(out: Path, records: list[Record], plan: Plan) -> None:
     out.write_text(f'{text},\n "records": [\n{rows}\n]}}\n', "utf-8")
 
 
+def print_targets(records: list[Record]) -> None:
+    """Those that were measured, and what grew too fast."""
+    rows = [each.row() for each in targets.reached(records) if each.value is not None]
+    for against, what, target, value, verdict in rows:
+        print(f"{against:<27} {what:<31} {target:>8}  {value:>9}  {verdict.strip('*')}")
+    for sentence in scaling.grown_too_fast(records):
+        print(sentence)
+
+
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
+    if options.check:
+        return instructions.check(accept=options.accept)
     SCRATCH.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=SCRATCH, prefix="run-") as folder:
         wanted = () if options.small or options.no_rivals else tuple(options.rivals or (RIVALS,))
@@ -106,13 +140,19 @@ def main(arguments: list[str]) -> int:
         for record in measure(plan):
             records.append(record)
             print(text_line(record), flush=True)
-    out = options.out or RESULTS / f"{machine()}-{commit()}.json"
+    partial = bool(options.small or options.quick or options.only or options.no_rivals or options.rounds)
+    out = options.out or (PARTIAL if partial else RESULTS) / f"{machine()}-{commit()}.json"
     keep(out, records, plan)
+    drawn = [] if options.small else charts.draw(records, out.parent)
+    head = f"{machine()}, {commit()}, {datetime.now(UTC):%Y-%m-%d}, {plan.size.rounds} rounds"
+    out.with_name("table.md").write_text(report.page(records, head, plan.notes), "utf-8")
+    if not options.small:
+        print_targets(records)
     for about, note in plan.notes.items():
         print(f"{about}: {note}.")
     for failure in plan.failures:
         print(failure, file=sys.stderr)
-    print(f"{len(records)} records in {out}")
+    print(f"{len(records)} records in {out}; beside it table.md and {len(drawn)} charts")
     return 1 if plan.failures else 0
 
 

@@ -1,7 +1,7 @@
 """Which servers are measured, how each is started, and why one is left out.
 
 scorpio as the executable and from source, scorpio as it was at another commit, the C limit, and the rivals of
-rivals.toml. Installs only what benchmarks/rivals/package-lock.json names, into .cache/bench/npm.
+rivals.toml. Installs nothing; rivals_here.py does.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import ROOT, SCRATCH, BenchmarkFailure, Plan, Subject, commit, program, run_client
+from benchmarks.rivals_here import GO, NPM, RIVALS, RUST
+from benchmarks.rivals_here import PYTHON as PYTHON_RIVALS
 from benchmarks.workloads import Workload, handshake, line, plain
 
-RIVALS = ROOT / "benchmarks" / "rivals"
-NPM = SCRATCH / "npm"
-NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
 EXECUTABLE = ROOT / "dist" / "scorpio"
 PYTHON = f"cpython {'.'.join(map(str, sys.version_info[:3]))}"
 
@@ -119,9 +118,9 @@ def scorpios(plan: Plan, toolset: str = "sum") -> list[Subject]:
     return forms if executable is None else [*forms, executable]
 
 
-def limit(plan: Plan, answer: bytes) -> Subject:
-    """The C loop that answers these bytes."""
-    command = [str(program("limit")), str(plan.file(answer, ".answer"))]
+def limit(plan: Plan, answer: bytes, *run: str) -> Subject:
+    """The C loop that answers these bytes; `run`: `--wait` or `--leave` and a command that it starts for each."""
+    command = [str(program("limit")), str(plan.file(answer, ".answer")), *run]
     return Subject("limit", command, f"C {_compiler_version()}", ours=True)
 
 
@@ -175,7 +174,14 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
         for table in tomllib.loads(file.read_text("utf-8")).values():
             if table.get("over", "stdio") != over:
                 continue
-            places = {"python": sys.executable, "npm": str(NPM), "rivals": str(RIVALS)}
+            places = {
+                "python": sys.executable,
+                "python_rivals": str(PYTHON_RIVALS / "venv" / "bin" / "python"),
+                "npm": str(NPM),
+                "rivals": str(RIVALS),
+                "rust": str(RUST / "target" / "release" / "rival"),
+                "go": str(GO / "rival"),
+            }
             missing = _missing(table, places)
             if missing:
                 plan.note(table["title"], missing)
@@ -189,10 +195,10 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
 def _missing(table: dict[str, Any], places: dict[str, str]) -> str:
     program_name = table["command"][0].format(**places)
     if shutil.which(program_name) is None:
-        return f"{program_name} is not here"
+        return f"{Path(program_name).name} is not here"
     for need in table.get("needs", ()):
         if not Path(need.format(**places)).exists():
-            return f"{Path(need.format(**places)).name} is not installed below .cache/bench/npm"
+            return f"{Path(need.format(**places)).name} is not installed below .cache/bench"
     return ""
 
 
@@ -204,25 +210,3 @@ def _runtime(name: str) -> str:
 def _node_version() -> str:
     done = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False)
     return done.stdout.strip().lstrip("v")
-
-
-def install_rivals(plan: Plan) -> None:
-    """Make .cache/bench/npm hold what rivals/package-lock.json names; no package runs code of its own meanwhile."""
-    npm = shutil.which("npm")
-    if npm is None:
-        plan.note("rivals in Node.js", "npm is not here")
-        return
-    lock = hashlib.sha256((RIVALS / "package-lock.json").read_bytes()).hexdigest()
-    stamp = NPM / "lock.sha256"
-    if not stamp.is_file() or stamp.read_text("utf-8") != lock:
-        NPM.mkdir(parents=True, exist_ok=True)
-        for name in NPM_FILES:
-            shutil.copyfile(RIVALS / name, NPM / name)
-        print("Installing the rivals of benchmarks/rivals into .cache/bench/npm", file=sys.stderr, flush=True)
-        done = subprocess.run([npm, "ci", "--ignore-scripts"], cwd=NPM, stdin=subprocess.DEVNULL, check=False)
-        if done.returncode != 0:
-            plan.note("rivals in Node.js", "npm ci failed; its own words are above")
-            return
-        stamp.write_text(lock, "utf-8")
-    for script in RIVALS.glob("*.mjs"):  # Node looks for packages beside the script
-        shutil.copyfile(script, NPM / script.name)

@@ -123,7 +123,13 @@ def _again_by_themselves(status: int) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     _need_file("benchmarks/run.py", "bench")
-    return _call([sys.executable, "benchmarks/run.py", *options.rest])
+    given = [f"--{name}" for name in ("quick", "check", "accept") if getattr(options, name)]
+    given += ["--only", options.only] if options.only else []
+    if options.check:
+        machine.require(machine.BENCH_NEEDS)
+    else:
+        _frozen()
+    return _call([sys.executable, "benchmarks/run.py", *given, *options.rest])
 
 
 def fuzz(options: argparse.Namespace) -> int:
@@ -182,7 +188,13 @@ VERBS = (
     Verb("catalog", "rewrite tools/*/_catalog.py from the descriptors", catalog, "build"),
     Verb("check", "ruff, mypy, catalogue freshness, C warnings, tests/tidy; no other test", check, "dev"),
     Verb("test", "everything: the checks, the executable, all tests", test, "dev", "pytest"),
-    Verb("bench", "run benchmarks/run.py", bench, "dev", "benchmarks/run.py"),
+    Verb(
+        "bench",
+        "measure scorpio beside its limit and its rivals: table, JSON, charts",
+        bench,
+        "dev",
+        "benchmarks/run.py",
+    ),
     Verb("fuzz", "repeat the property tests with many more examples and new seeds", fuzz, "dev", "pytest"),
     Verb("soak", "repeat the tests marked `faults` against the executable", soak, "dev", "pytest"),
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
@@ -219,6 +231,15 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         described = parsers.add_parser(verb.name, help=verb.does, description=f"{verb.does}.{tail}")
         if verb.name in ("fuzz", "soak"):
             described.add_argument("--minutes", type=float, default=10, help="how long (10)")
+        if verb.name == "bench":
+            described.add_argument(
+                "--only", metavar="NAME", help='beginning of a benchmark\'s name, such as "stdio sum"'
+            )
+            described.add_argument("--quick", action="store_true", help="few and short rounds: rough numbers soon")
+            described.add_argument(
+                "--check", action="store_true", help="count instructions; over 20 %% more is a failure"
+            )
+            described.add_argument("--accept", action="store_true", help="with --check: keep what is counted now")
         if verb.name == "new-tool":
             described.add_argument("toolset", help="a folder of tools/")
             described.add_argument("name", help="the tool's name as clients see it, such as WordCount")

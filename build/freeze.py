@@ -10,6 +10,7 @@ That is the way on Linux. macOS and Windows have no launcher yet: what is made t
 
 from __future__ import annotations
 
+import _imp
 import argparse
 import hashlib
 import json
@@ -38,11 +39,16 @@ CACHE = SCRATCH / "freeze"
 
 PROGRAM = "scorpio"
 SUPERVISOR = "scorpio-supervisor"
+MODULES = "modules"
 LICENCES = "THIRD-PARTY-LICENSES.txt"
 """In the folder of the executable; beside the executable, in dist/, with its name in front."""
 MAGIC = b"scorpio payload\0"
 GROUP_BYTES = 1 << 20
 """Small files are packed together up to this size: enough groups for a few threads, few enough to compress well."""
+
+PYC_HEADER_BYTES = 16
+MODULES_HEADER = struct.Struct("<II")
+MODULES_ROW = struct.Struct("<IIII")
 
 C_FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
 SYSTEM_LIBRARIES = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|util|resolv|nsl))\.so\.\d+")
@@ -112,6 +118,43 @@ def assemble(collected: Path, folder: Path) -> None:
         shutil.rmtree(empty)
     if not (library / "scorpio" / "__main__.pyc").is_file():
         raise FreezeFailure("PyInstaller did not collect scorpio/__main__.py, with which the program starts.")
+    join_modules(library, folder / MODULES)
+
+
+def join_modules(library: Path, out: Path) -> None:
+    """Move the modules of `library` into the one file that launcher/modules.h describes.
+
+    Not those that Python has frozen itself, which it finds first and needs no file for. What cannot be found by its
+    name alone stays a file: the main module, and packages without an `__init__`.
+    """
+    main = library / "scorpio" / "__main__.pyc"
+    codes: dict[str, tuple[bool, bytes]] = {}
+    for path in sorted(library.rglob("*.pyc"), key=lambda path: (-len(path.parts), path.name == "__init__.pyc")):
+        parts = path.relative_to(library).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        inside = path.parents[: len(parts) - 1]  # the packages it is in; itself, where it is one
+        if path != main and all((parent / "__init__.pyc").is_file() for parent in inside):
+            codes[name] = (is_package, path.read_bytes()[PYC_HEADER_BYTES:])
+            path.unlink()
+    for folder in sorted(library.rglob("*"), reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    out.write_bytes(module_table({name: code for name, code in codes.items() if not _imp.is_frozen(name)}))
+
+
+def module_table(codes: dict[str, tuple[bool, bytes]]) -> bytes:
+    """`codes`: name to (is it a package, its code as in a .pyc). Python searches from the top: a start's are there."""
+    first = ("encodings", "scorpio", "tools")
+    names = sorted(codes, key=lambda name: (name.split(".")[0] not in first, name))
+    rows, blob, offset = b"", b"", MODULES_HEADER.size + len(names) * MODULES_ROW.size
+    offset += sum(len(name.encode()) + 1 for name in names)
+    for name in names:
+        is_package, code = codes[name]
+        rows += MODULES_ROW.pack(len(blob), is_package, offset, len(code))
+        blob += name.encode() + b"\0"
+        offset += len(code)
+    return MODULES_HEADER.pack(len(names), len(blob)) + rows + blob + b"".join(codes[name][1] for name in names)
 
 
 def refuse_missing(folder: Path) -> None:

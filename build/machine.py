@@ -106,6 +106,8 @@ TEST_NEEDS = (
     Need("prosody", "the XMPP server that the xmpp toolset is tested with", ("prosody",), _prosody),
 )
 
+BENCH_NEEDS = (Need("valgrind", "counts the instructions of the hot path", ("valgrind",), _program("valgrind")),)
+
 
 def require(needs: tuple[Need, ...], strict: bool = True) -> list[str]:
     """Install what is missing where this may be done. What stays missing is a Stop, or a list when not `strict`."""

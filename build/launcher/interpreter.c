@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "modules.h"
+
 /* The directory of this file; the launcher starts it by its absolute path. */
 static int find_directory(char directory[PATH_MAX])
 {
@@ -108,18 +110,23 @@ static PyStatus start_python(const char *directory, const char *libraries, const
     return status;
 }
 
-/* Libraries ask these two names, which PyInstaller made customary, whether and where they are bundled. */
+/* Libraries ask the first two names, which PyInstaller made customary, whether and where they are bundled. From the third,
+ * which Python finds out only for a directory with an os.py, it makes the __file__ of frozen modules. */
 static int say_frozen(const char *libraries)
 {
     PyObject *path = PyUnicode_DecodeFSDefault(libraries);
-    int result = path == NULL || PySys_SetObject("frozen", Py_True) < 0 || PySys_SetObject("_MEIPASS", path) < 0 ? -1 : 0;
+    int result = path == NULL || PySys_SetObject("frozen", Py_True) < 0 ||
+                         PySys_SetObject("_MEIPASS", path) < 0 ||
+                         PySys_SetObject("_stdlib_dir", path) < 0
+                     ? -1
+                     : 0;
     Py_XDECREF(path);
     return result;
 }
 
 int main(int argc, char **argv)
 {
-    char directory[PATH_MAX], libraries[PATH_MAX + 8], program[PATH_MAX + 16];
+    char directory[PATH_MAX], libraries[PATH_MAX + 8], program[PATH_MAX + 16], modules[PATH_MAX + 16];
     if (find_directory(directory) < 0) {
         fputs("scorpio: It cannot start: the directory of its program cannot be found.\n", stderr);
         return 1;
@@ -131,6 +138,11 @@ int main(int argc, char **argv)
         return 1;
     }
     keep_lock_private();
+    snprintf(modules, sizeof modules, "%s/modules", directory);
+    if (use_modules(modules) < 0) {
+        fprintf(stderr, "scorpio: It cannot start: %s is missing or damaged.\n", modules);
+        return 1;
+    }
     PyStatus status = start_python(directory, libraries, program, argc, argv);
     if (PyStatus_Exception(status))
         Py_ExitStatusException(status);
