@@ -44,10 +44,19 @@ class PolicyProxy:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0, limit=FETCH_HEADER_BYTES_MAX)
         self.port = self._server.sockets[0].getsockname()[1]
 
+    def assign(self, gate: Gate) -> None:
+        """From here everything belongs to this call."""
+        self.gate = gate
+        self.loaded_bytes = 0
+
     def close(self) -> None:
         """Stop listening, and end every connection now."""
         if self._server is not None:
             self._server.close()
+        self.release()
+
+    def release(self) -> None:
+        """End every connection now; what comes before the next `assign` belongs to no call, and is refused."""
         if self.gate is not None:
             self.gate.closed = True
         for task in self._tasks:

@@ -44,9 +44,13 @@ class WebAddress:
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
     def url(self) -> str:
         """Canonical, without the fragment."""
-        return f"{self.scheme}://{self.authority}{self.target}"
+        return self.origin + self.target
 
     def join(self, reference: str) -> WebAddress:
         """What a link or `Location` on this page leads to. Raises BadUrl."""

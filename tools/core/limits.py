@@ -224,6 +224,12 @@ BROWSER_LOG_BYTES_MAX = 64 * 1024 * 1024
 TAB_CLOSE_S_MAX = 2.0
 """For a tab to go; it takes 10 ms."""
 
+TAB_EMPTY_WAIT_S_MAX = 0.5
+"""For the tab of the last page to be empty, which takes 20 ms; a fresh one takes 200."""
+
+TAB_PAGES_MAX = 100
+"""Pages of one site in one tab, one after the other; then its process, and what it has lost of its memory, goes."""
+
 TABS_MAX = 4
 """Tabs with a page at the same time, each some 100 MB; further calls queue."""
 

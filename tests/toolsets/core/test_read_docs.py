@@ -608,20 +608,6 @@ def test_a_page_that_asks_for_a_password_is_an_error(reader: LocalCore, site: Si
     assert "answered with status 401" in refused(reader, site.url(), wait_ms=0)
 
 
-def test_cookies_and_storage_of_one_call_are_unknown_to_the_next(reader: LocalCore, site: Site) -> None:
-    keep = (
-        "root.innerHTML = '<p>' + (localStorage.seen || 'nothing') + ' ' + document.cookie + ' kept</p>';"
-        "localStorage.seen = 'something'"
-    )
-    site.pages["/"] = answer(
-        f"<title>s</title><div id=root></div><script>{keep}</script>", headers={"Set-Cookie": "a=1; Max-Age=1000"}
-    )
-    for number in range(3):
-        body = body_of(read(reader, site.url(f"/?{number}"), wait_ms=0))
-        assert body == "nothing a=1 kept"
-    assert all("cookie" not in request.headers for request in site.requests if request.target.startswith("/?"))
-
-
 # -- many at once, cancelled, long
 
 

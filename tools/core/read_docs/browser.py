@@ -1,39 +1,40 @@
 """One warm browser: started at first need under a supervisor of its own, closed when nobody needed it for a while.
 
 Everything it writes is in one scratch directory, which its supervisor deletes when the last of its processes has
-ended, and the next server where that was killed too. Knows tabs, not pages.
+ended, and the next server where that was killed too. Knows tabs, not pages: a tab is fresh, or has been emptied for
+another page of the same site and the same owner.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import shlex
-import shutil
-import stat
-import tempfile
-import time
 
 from scorpio.limits import GRACE_CANCEL_MS
 from scorpio.process import SpawnFailure, command_environment, spawn
-from tools.core.limits import BROWSER_IDLE_S, BROWSER_LOG_BYTES_MAX, BROWSER_START_S_MAX, TAB_CLOSE_S_MAX
-from tools.core.read_docs import browser_program
+from tools.core.limits import (
+    BROWSER_IDLE_S,
+    BROWSER_LOG_BYTES_MAX,
+    BROWSER_START_S_MAX,
+    TAB_CLOSE_S_MAX,
+    TAB_EMPTY_WAIT_S_MAX,
+    TAB_PAGES_MAX,
+)
+from tools.core.read_docs import browser_program, browser_scratch
 from tools.core.read_docs.cdp import BrowserGone, Cdp, CdpFailure
 from tools.core.read_docs.tab import Tab
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Coroutine
+    from typing import Any, TypeVar
 
     from scorpio.process import Command
 
-PREFIX = "scorpio-browser-"
-SOCKET_PATH_CHARS = 60
-"""Of a temporary directory: Chromium dies when the path of a socket it makes below is longer than 107."""
-
-ORPHAN_S = 60
-"""A scratch directory without a lock is left from a server that died while making it; by then surely."""
+    T = TypeVar("T")
+    Site = tuple[str, str]
+    """Whose pages, and their origin as browsers write it: scheme, host and port."""
 
 LOG_TAIL_BYTES = 4096
 
@@ -50,8 +51,9 @@ class Browser:
         self._running: _Running | None = None
         self._starting: asyncio.Task[_Running] | None = None
         self._spare: asyncio.Task[Tab] | None = None
+        self._kept: _Kept | None = None
         self._idle: asyncio.TimerHandle | None = None
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Task[Any]] = set()
         self._tab_count = 0
         self._swept = False
 
@@ -74,7 +76,7 @@ class Browser:
         try:
             if not self._swept:
                 self._swept = True
-                await asyncio.to_thread(sweep)
+                await asyncio.to_thread(browser_scratch.sweep)
             program, why = browser_program.find(self._configured, os.environ)
             if why:
                 raise BrowserFailure(why)
@@ -84,10 +86,13 @@ class Browser:
             self._starting = None
             self._idle_from_now()
 
-    async def open_tab(self) -> Tab:
-        """A fresh tab in a profile of its own; `close_tab` it. Raises BrowserFailure, CdpFailure."""
+    async def open_tab(self, site: Site) -> Tab:
+        """A tab in a profile of its own with nothing in it; `close_tab` it. Raises BrowserFailure, CdpFailure."""
         self._tab_count += 1
         try:
+            kept = await self._taken_kept(site)
+            if kept is not None:
+                return kept
             try:
                 return await self._open_tab()
             except BrowserGone:  # it died since it was last used: another is started
@@ -95,6 +100,22 @@ class Browser:
         except BaseException:
             self._tab_closed()
             raise
+
+    async def _taken_kept(self, site: Site) -> Tab | None:
+        """The tab of the last page, where that was of the same site; else it is closed when another is kept."""
+        kept = self._kept
+        if kept is None or kept.site != site:
+            return None
+        self._kept = None
+        try:
+            await asyncio.wait((kept.emptied,), timeout=TAB_EMPTY_WAIT_S_MAX)
+        except asyncio.CancelledError:
+            self._dispose(kept.tab)
+            raise
+        if kept.emptied.done() and kept.emptied.result() and not kept.tab.crashed:
+            return kept.tab
+        self._dispose(kept.tab)
+        return None
 
     async def _open_tab(self) -> Tab:
         if self._running is not None and self._running.cdp.closed.done():
@@ -125,14 +146,35 @@ class Browser:
             raise
         return tab if tab.cdp is running.cdp and not tab.crashed else None
 
-    def close_tab(self, tab: Tab) -> None:
-        """Its connections end now, its page within TAB_CLOSE_S_MAX; nobody waits for that."""
+    def close_tab(self, tab: Tab, keep: Site | None = None) -> None:
+        """Its connections end now, its page within TAB_CLOSE_S_MAX; nobody waits for that.
+
+        `keep`: the site whose next page may have this tab, emptied. A renderer that is there, with the site's scripts
+        compiled, takes a third of the time.
+        """
+        running = self._running
+        if running is None or tab.cdp is not running.cdp:
+            keep = None
+        else:
+            self._prepare(running)
+        if keep is None or tab.crashed or tab.pages_count >= TAB_PAGES_MAX:
+            self._dispose(tab)
+        else:
+            if self._kept is not None:
+                self._dispose(self._kept.tab)
+            tab.release()
+            self._kept = _Kept(keep, tab, self._in_background(_emptied(tab, keep)))
+        self._tab_closed()
+
+    def _dispose(self, tab: Tab) -> None:
         tab.disconnect()
-        task = asyncio.ensure_future(self._close_tab(tab))
+        self._in_background(self._close_tab(tab))
+
+    def _in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.ensure_future(work)
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-        if self._running is not None and tab.cdp is self._running.cdp:
-            self._prepare(self._running)
+        return task
 
     async def _close_tab(self, tab: Tab) -> None:
         try:
@@ -141,7 +183,6 @@ class Browser:
         except (CdpFailure, TimeoutError):
             if self._running is not None and tab.cdp is self._running.cdp:
                 self.close()  # a browser that cannot close a tab is not worth keeping
-        self._tab_closed()
 
     def _tab_closed(self) -> None:
         self._tab_count -= 1
@@ -162,9 +203,7 @@ class Browser:
         self._forget()
         if running is not None:
             running.end("was closed")
-            task = asyncio.ensure_future(running.command.wait_gone())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._in_background(running.command.wait_gone())
 
     async def gone(self) -> None:
         """Until tabs and browsers that were closed are no more."""
@@ -173,6 +212,9 @@ class Browser:
 
     def _forget(self) -> None:
         self._running = None
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.tab.disconnect()
         spare, self._spare = self._spare, None
         if spare is not None and not spare.cancel() and not spare.cancelled() and spare.exception() is None:
             spare.result().disconnect()
@@ -182,6 +224,27 @@ def _heard(task: asyncio.Task[Any]) -> None:
     """Its failure is told to whoever waits for it; perhaps nobody does."""
     if not task.cancelled():
         task.exception()
+
+
+class _Kept:
+    """A tab that waits for the next page of its site."""
+
+    __slots__ = ("emptied", "site", "tab")
+
+    def __init__(self, site: Site, tab: Tab, emptied: asyncio.Task[bool]) -> None:
+        self.site = site
+        self.tab = tab
+        self.emptied = emptied
+        """False: it could not be emptied, and is no good."""
+
+
+async def _emptied(tab: Tab, site: Site) -> bool:
+    try:
+        async with asyncio.timeout(TAB_CLOSE_S_MAX):
+            await tab.empty(site[1])
+        return True
+    except (CdpFailure, TimeoutError):
+        return False
 
 
 class _Running:
@@ -199,7 +262,7 @@ class _Running:
     async def start(cls, program: str) -> _Running:
         """Raises BrowserFailure."""
         try:
-            directory, lock_fd = _scratch()
+            directory, lock_fd = browser_scratch.create()
         except OSError as error:
             raise BrowserFailure(f"no directory could be made for {program}: {error.strerror or error}") from None
         cdp = _pipes(directory)
@@ -274,66 +337,3 @@ def _pipes(directory: str) -> Cdp:
     write_fd = os.open(f"{directory}/in", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     read_fd = os.open(f"{directory}/out", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return Cdp(write_fd, read_fd)
-
-
-# -- the scratch directory
-
-
-def roots() -> list[str]:
-    """Where scratch directories may be, the preferred place first."""
-    places = [tempfile.gettempdir(), "/tmp", "/var/tmp"]
-    return list(dict.fromkeys(place for place in places if len(place) <= SOCKET_PATH_CHARS and os.path.isdir(place)))
-
-
-def _scratch() -> tuple[str, int]:
-    """(path, a lock that is held as long as this server lives). Raises OSError."""
-    fault: OSError | None = None
-    for root in roots():
-        try:
-            directory = tempfile.mkdtemp(prefix=PREFIX, dir=root)
-        except OSError as error:
-            fault = error
-            continue
-        lock_fd = os.open(f"{directory}/lock", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock_fd, fcntl.LOCK_EX)
-        os.mkdir(f"{directory}/tmp", 0o700)
-        os.makedirs(f"{directory}/profile/Default", 0o700)
-        with open(f"{directory}/profile/Default/Preferences", "w", encoding="ascii") as file:
-            file.write(browser_program.PREFERENCES)
-        return directory, lock_fd
-    raise fault or OSError("no temporary directory is there")
-
-
-def sweep() -> None:
-    """Delete what servers left that were killed together with their supervisors."""
-    for root in roots():
-        try:
-            names = [name for name in os.listdir(root) if name.startswith(PREFIX)]
-        except OSError:
-            continue
-        for name in names:
-            path = os.path.join(root, name)
-            if _is_abandoned(path):
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_abandoned(path: str) -> bool:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    try:
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            return False
-        lock_fd = os.open(f"{path}/lock", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return time.time() - found.st_mtime > ORPHAN_S
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(lock_fd)

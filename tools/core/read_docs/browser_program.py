@@ -41,6 +41,7 @@ PLACES = (
 
 FEATURES_OFF = (
     "SpareRendererForSitePerProcess",  # every page has a profile of its own: the spare would never be used
+    *("BackForwardCache", "ProactivelySwapBrowsingInstance"),  # a page that is left ends, and leaves its process to us
     *("OptimizationHints", "MediaRouter", "DialMediaRouteProvider", "Translate", "AutofillServerCommunication"),
     *("CertificateTransparencyComponentUpdater", "InterestFeedContentSuggestions", "NetworkTimeServiceQuerying"),
 )

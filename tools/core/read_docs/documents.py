@@ -64,12 +64,13 @@ class Failure(Exception):
 class Asked:
     """What one call wants."""
 
-    __slots__ = ("address", "format", "wait_ms")
+    __slots__ = ("address", "format", "owner", "wait_ms")
 
-    def __init__(self, address: WebAddress, format: str, wait_ms: int | None) -> None:
+    def __init__(self, address: WebAddress, format: str, wait_ms: int | None, owner: str) -> None:
         self.address = address
         self.format = format
         self.wait_ms = wait_ms
+        self.owner = owner
 
     @property
     def key(self) -> tuple[str, str, int | None]:
@@ -252,8 +253,10 @@ class _Reading:
         """None when plain HTTP does better: it is no page, or the browser does not start."""
         documents, address = self._documents, self._asked.address
         self._tell(f"rendering {shown(address.url)}")
+        site = self._asked.owner, address.origin
+        keep = None
         try:
-            tab = await documents.browser.open_tab()
+            tab = await documents.browser.open_tab(site)
         except BrowserFailure as failure:
             self._notes.append(f"Read without a browser, so nothing that scripts make is here: {failure}.")
             return None
@@ -271,8 +274,9 @@ class _Reading:
             if os.geteuid() == 0:
                 how += " (without its own sandbox, because scorpio runs as root)"
             refused = list(gate.refusals.values())
+            keep = site if load.alone(page) and not refused else None
         finally:
-            documents.browser.close_tab(tab)
+            documents.browser.close_tab(tab, keep)
         return await self._rendered(page, how, refused)
 
     async def _rendered(self, page: Rendered, how: str, refused: list[str]) -> Found:

@@ -98,7 +98,15 @@ class PageLoad:
         self._response: dict[str, Any] = {}
         self._world = 0
         """Of our own scripts in the document that is there now; 0 before they ran."""
+        self._alone = True
         self.notes: list[str] = []
+
+    def alone(self, page: Rendered) -> bool:
+        """True where nothing but this one site had a document in the tab, all is told, and nobody logged in."""
+        try:
+            return self._alone and not self._failed.done() and parse(page.url).origin == self._address.origin
+        except BadUrl:
+            return False
 
     async def read(self, wait_ms: int | None) -> Rendered:
         """Raises PageFailure, OtherType, CdpFailure."""
@@ -176,18 +184,25 @@ class PageLoad:
 
     def _request(self, params: dict[str, Any]) -> None:
         self._changed.set()
+        if "@" in "/".join(params["request"]["url"].split("/", 3)[:3]):
+            self._alone = False  # the browser remembers passwords, and cannot be told to forget them
         if params.get("type") == "Document" and params.get("frameId") == self._tab.frame:
             again = self._document != ""
             self._document = params["requestId"]
             self._document_bytes = 0
             if "redirectResponse" in params or again:
                 self._hops += 1
+            if not params["request"]["url"].startswith(f"{self._address.origin}/"):
+                self._alone = False
             if self._hops > FETCH_REDIRECTS_MAX:
                 url = shown(params["request"]["url"])
                 start = shown(self._address.url)
                 self._fail(PageFailure(f"{start} redirects more than {FETCH_REDIRECTS_MAX} times, at last to {url}."))
         if params.get("type") in AWAITED and params["request"]["url"].startswith("http"):
             self._in_flight.add(params["requestId"])
+
+    def _not_alone(self, params: dict[str, Any]) -> None:
+        self._alone = False
 
     def _responded(self, params: dict[str, Any]) -> None:
         if params["requestId"] != self._document:
@@ -304,6 +319,7 @@ class PageLoad:
         found = await self._wait(self._read_now(), STOPPED_S)
         if found is None:
             raise PageFailure(f"{shown(self._address.url)} could not be read: its scripts never stop.")
+        self._alone = False
         self.notes.append("The page's scripts did not stop by themselves.")
         return found
 
@@ -332,6 +348,7 @@ _EVENTS = {
     "Network.dataReceived": PageLoad._data,
     "Network.loadingFinished": PageLoad._ended,
     "Network.loadingFailed": PageLoad._load_failed,
+    "Page.frameAttached": PageLoad._not_alone,
     "Page.frameNavigated": PageLoad._navigated,
     "Page.loadEventFired": PageLoad._load_event,
     "Inspector.targetCrashed": PageLoad._crashed,

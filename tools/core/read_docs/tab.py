@@ -26,12 +26,13 @@ VIEW = {"width": 1280, "height": 3000, "deviceScaleFactor": 1, "mobile": False}
 class Tab:
     """Belongs to one event loop."""
 
-    __slots__ = ("_context", "_listener", "_session", "_target", "cdp", "crashed", "proxy", "version")
+    __slots__ = ("_context", "_listener", "_session", "_target", "cdp", "crashed", "pages_count", "proxy", "version")
 
     def __init__(self, cdp: Cdp, proxy: PolicyProxy) -> None:
         self.cdp = cdp
         self.proxy = proxy
         self.crashed = False
+        self.pages_count = 0
         self.version = ""
         """Such as "Chromium 156"."""
         self._context = self._target = self._session = ""
@@ -88,14 +89,16 @@ class Tab:
 
     def assign(self, gate: Gate, listener: Listener) -> None:
         """From here the tab belongs to one call."""
-        self.proxy.gate = gate
+        self.pages_count += 1
+        self.proxy.assign(gate)
         self._listener = listener
 
     def _heard(self, method: str, params: dict[str, Any]) -> None:
         if method in ("Inspector.targetCrashed", "closed"):
             self.crashed = True
         elif method == "Page.javascriptDialogOpening":
-            self.send("Page.handleJavaScriptDialog", accept=False)
+            leaving = params.get("type") == "beforeunload"
+            self.send("Page.handleJavaScriptDialog", accept=leaving)
         if self._listener is not None:
             self._listener(method, params)
 
@@ -119,7 +122,39 @@ class Tab:
         self.proxy.close()
         self._listener = None
 
+    def release(self) -> None:
+        """Nothing goes in or out until it is assigned to another call."""
+        self.proxy.release()
+        self._listener = None
+
+    async def empty(self, origin: str) -> None:
+        """Its page ends, and all that the page could have kept: as in a fresh tab, but for the process it runs in.
+
+        For pages that had no frames of other sites, whose storage is not `origin`'s. Raises CdpFailure.
+        """
+        blank = asyncio.get_running_loop().create_future()
+        self._listener = lambda method, _: _reached(blank, method)
+        await self.send("Page.navigate", url="about:blank")  # first: a page that is alive could write again
+        await blank
+        self._listener = None
+        await asyncio.gather(
+            self.send("Storage.clearDataForOrigin", origin=origin, storageTypes="all"),
+            self.cdp.send("Storage.clearCookies", browserContextId=self._context),
+            self.send("Network.clearBrowserCache"),
+            self.send("Page.resetNavigationHistory"),
+            self.send("Runtime.evaluate", expression="window.name = ''"),
+        )
+
     async def close(self) -> None:
         """Raises CdpFailure."""
         self.cdp.listeners.pop(self._session, None)
         await self.cdp.send("Target.disposeBrowserContext", browserContextId=self._context)
+
+
+def _reached(blank: asyncio.Future[None], method: str) -> None:
+    if blank.done():
+        return
+    if method == "Page.loadEventFired":
+        blank.set_result(None)
+    elif method in ("Inspector.targetCrashed", "closed"):
+        blank.set_exception(CdpFailure("crashed"))
