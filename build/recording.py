@@ -63,8 +63,8 @@ class RecordingFailure(Exception):
     """The session did not go as it should: one sentence."""
 
 
-def record(executable: Path, thinking_s: float = THINKING_S) -> list[Line]:
-    """Play the session. Raises RecordingFailure."""
+def record(executable: Path, thinking_s: float = THINKING_S, cache: str = "") -> list[Line]:
+    """Play the session. `cache`: where the executable is unpacked already. Raises RecordingFailure."""
     with tempfile.TemporaryDirectory(prefix="scorpio-recording-") as home:
         place = Path(home, "bin")
         place.mkdir()
@@ -74,6 +74,7 @@ def record(executable: Path, thinking_s: float = THINKING_S) -> list[Line]:
         environment = {
             "HOME": home, "PATH": f"{place}:/usr/bin:/bin", "TERM": "dumb", "PS1": SHELL, "LC_ALL": "C.UTF-8",
             "ENV": "", "SCORPIO_HOME": f"{home}/.scorpio", "ASK_TTY": "off",
+            "SCORPIO_CACHE_DIR": cache or f"{home}/.scorpio/cache",
         }  # fmt: skip
         subprocess.run([place / "scorpio", "--version"], env=environment, capture_output=True, check=True)  # unpacked
         player = _Player(["bash", "--norc", "--noprofile", "--noediting"], environment, project)
