@@ -317,7 +317,11 @@ def _workflow_checks() -> list[list[str | Path]]:
 
     github = ROOT / ".github"
     schema: list[str | Path] = [environment.program("check-jsonschema"), "--quiet", "--builtin-schema"]
+    chooser = github / "ISSUE_TEMPLATE" / "config.yml"
+    forms = sorted(set(chooser.parent.glob("*.yml")) - {chooser})
     return [
+        [*schema, "vendor.github-issue-config", chooser],
+        [*schema, "vendor.github-issue-forms", *forms],
         [*schema, "vendor.github-workflows", *sorted((github / "workflows").glob("*.yml"))],
         [*schema, "vendor.dependabot", github / "dependabot.yml"],
         [environment.program("zizmor"), "--offline", "--quiet", "--persona=auditor", github],

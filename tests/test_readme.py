@@ -155,7 +155,9 @@ def test_json_in_the_readme_is_json() -> None:
 def test_both_readmes_have_the_same_chapters_commands_and_tables() -> None:
     one, other = ((ROOT / name).read_text("utf-8") for name in ("README.md", "README.zh.md"))
     for name, shape in SHAPES.items():
-        assert re.findall(shape, one, re.MULTILINE) == re.findall(shape, other, re.MULTILINE), name
+        ours_of_it, theirs_of_it = (re.findall(shape, text, re.MULTILINE) for text in (one, other))
+        assert ours_of_it, name
+        assert theirs_of_it == ours_of_it, name
     numbers = [sorted(re.findall(r"\d[\d.:-]*", text)) for text in (one, other)]
     assert numbers[0] == numbers[1]
     theirs = [Block(block.language, "\n".join(map(bare, block.text.splitlines()))) for block in blocks("README.zh.md")]
@@ -201,7 +203,7 @@ def test_every_place_in_the_repository_that_a_document_links_to_is_there() -> No
 
 @pytest.mark.requirement("readme:picture")
 def test_the_readme_s_picture_is_what_a_session_shows_now(unpacked: str) -> None:
-    from xml.etree import ElementTree
+    from xml.etree import ElementTree as ET
 
     import recording
 
@@ -209,7 +211,7 @@ def test_the_readme_s_picture_is_what_a_session_shows_now(unpacked: str) -> None
         executable = Path(executable_under_test())
     except FileNotFoundError as missing:
         lacking(str(missing))
-    picture = ElementTree.parse(ROOT / "build/recording.svg")
+    picture = ET.parse(ROOT / "build/recording.svg")
     drawn = "".join("".join(line.itertext()) for line in picture.iter("{http://www.w3.org/2000/svg}g"))
     played = "".join(line.text for line in recording.record(executable, thinking_s=0.2, cache=unpacked))
     assert changing(drawn) == changing(played), "python3 build/dev.py picture"
