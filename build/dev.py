@@ -1,7 +1,8 @@
 """The project's one command: `python3 build/dev.py VERB`. Without a verb it lists them.
 
 Standard library only until .cache/venv exists, then it goes on in that Python. Writes to .cache/, dist/ and, for
-`run`, to the place of installation; never into the sources, except `catalog` and `new-tool`, whose purpose that is.
+`run`, to the place of installation; never into the sources, except `catalog`, `new-tool` and `picture`, whose purpose
+that is.
 """
 
 from __future__ import annotations
@@ -162,6 +163,16 @@ def release(options: argparse.Namespace) -> int:
     return release.main(options.rest or ["rehearse"])
 
 
+def picture(options: argparse.Namespace) -> int:
+    import recording
+
+    try:
+        recording.draw(_frozen(), ROOT / "build" / "recording.svg")
+    except recording.RecordingFailure as failure:
+        raise Stop(str(failure)) from None
+    return 0
+
+
 def clean(options: argparse.Namespace) -> int:
     for name in ("dist", ".cache"):
         shutil.rmtree(ROOT / name, ignore_errors=True)
@@ -200,6 +211,7 @@ VERBS = (
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
     Verb("wheel", "build the platform wheel that holds the executable", wheel, "dev"),
     Verb("release", "rehearse a release for this platform; publishes nothing", release, "dev", "build/release.py"),
+    Verb("picture", "record a session with the executable and draw build/recording.svg", picture, "build"),
     Verb("clean", "remove dist/ and .cache/, and nothing else", clean),
 )
 
@@ -330,7 +342,11 @@ def _workflow_checks() -> list[list[str | Path]]:
 
     github = ROOT / ".github"
     schema: list[str | Path] = [environment.program("check-jsonschema"), "--quiet", "--builtin-schema"]
+    chooser = github / "ISSUE_TEMPLATE" / "config.yml"
+    forms = sorted(set(chooser.parent.glob("*.yml")) - {chooser})
     return [
+        [*schema, "vendor.github-issue-config", chooser],
+        [*schema, "vendor.github-issue-forms", *forms],
         [*schema, "vendor.github-workflows", *sorted((github / "workflows").glob("*.yml"))],
         [*schema, "vendor.dependabot", github / "dependabot.yml"],
         [environment.program("zizmor"), "--offline", "--quiet", "--persona=auditor", github],

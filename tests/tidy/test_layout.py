@@ -15,7 +15,7 @@ from tests.tidy.sources import ROOT
 
 FOLDERS = {"scorpio", "tools", "build", "tests", "benchmarks"}
 TOP_FILES = re.compile(
-    r"pyproject\.toml|requirements(-\w+)?\.txt|LICENSE|(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG|SECURITY)(\.\w+)?"
+    r"pyproject\.toml|requirements(-\w+)?\.txt|LICENSE|(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG|SECURITY)(\.\w+)*"
 )
 
 NEEDED = {"tool.json": {"handler.py", "cases.json"}, "prompt.json": {"handler.py"}, "resource.json": {"handler.py"}}
