@@ -23,7 +23,7 @@ enum {
 
 static struct {
     const char *handshake, *request, *keep, *errors;
-    int count, warm, in_flight, timeout_s, own_cpu, server_cpu, start;
+    int count, warm, in_flight, timeout_s, own_cpu, server_cpu, start, pause_ms;
     int64_t budget_ns;
     char **command;
 } options = {.count = 1000, .in_flight = 1, .timeout_s = 60, .own_cpu = -1, .server_cpu = -1, .budget_ns = INT64_MAX};
@@ -155,7 +155,10 @@ static int64_t budget_end_ns(void) {
 static long one_by_one(char *request, size_t length, long wanted, int64_t *samples) {
     int64_t ends = budget_end_ns();
     long taken = 0;
+    struct timespec pause = {options.pause_ms / 1000, options.pause_ms % 1000 * 1000000L};
     do {
+        if (options.pause_ms > 0)
+            nanosleep(&pause, NULL); /* a model thinks between two calls */
         samples[taken++] = round_trip(request, length);
     } while (taken < wanted && now_ns() < ends);
     return taken;
@@ -284,6 +287,7 @@ static void read_options(char **arguments) {
         else if (strcmp(name, "--in-flight") == 0) options.in_flight = number(value);
         else if (strcmp(name, "--timeout-s") == 0) options.timeout_s = number(value);
         else if (strcmp(name, "--budget-ms") == 0) options.budget_ns = (int64_t)number(value) * 1000000;
+        else if (strcmp(name, "--pause-ms") == 0) options.pause_ms = number(value);
         else if (strcmp(name, "--own-cpu") == 0) options.own_cpu = number(value);
         else if (strcmp(name, "--server-cpu") == 0) options.server_cpu = number(value);
         else die("unknown option %s", name);

@@ -21,6 +21,10 @@ TASKS_COUNT = 50
 """Background tasks of one run; 64 may run at a time, and these end at once."""
 
 
+THINKING_MS = 60
+"""Between two commands of a model, which takes seconds: past SPARE_AFTER_MS, so the next supervisor waits already."""
+
+
 @dataclass(frozen=True)
 class Kind:
     name: str
@@ -29,15 +33,19 @@ class Kind:
     command: str
     count: int
     limit: str
+    pause_ms: int = 0
 
     @property
     def workload(self) -> Workload:
         arguments = {"name": self.tool, "arguments": {"command": self.command}}
-        return Workload(self.name, "tools/call", arguments, "core", count=self.count, for_rivals=False)
+        return Workload(
+            self.name, "tools/call", arguments, "core", count=self.count, pause_ms=self.pause_ms, for_rivals=False
+        )
 
 
 def kinds(plan: Plan) -> Iterator[Kind]:
-    yield Kind("command bash", "Bash", "bash", "true", 1000, "--wait")
+    yield Kind("command bash", "Bash", "bash", "true", 200, "--wait", THINKING_MS)
+    yield Kind("command bash at once", "Bash", "bash", "true", 1000, "--wait")
     yield Kind(
         "command output", "Bash", "bash", f"yes 0123456789abcdef | head -c {plan.size.output_bytes}", 8, "--wait"
     )

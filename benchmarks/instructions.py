@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
-from benchmarks.harness import ROOT, SCRATCH, BenchmarkFailure, Plan, program
+from benchmarks.harness import ROOT, SCRATCH, BenchmarkFailure, Plan, Subject, program
 from benchmarks.subjects import source
 from benchmarks.workloads import Workload, handshake, sum_call
 
@@ -81,18 +81,17 @@ def runtime() -> str:
 def count(plan: Plan) -> dict[str, int]:
     """Instructions of one more message, by workload."""
     program("client")  # made once, before several would make it
-    pairs = [(workload, number) for workload in workloads() for number in (FEW, MANY)]
+    pairs = [(source(workload.toolset), workload, number) for workload in workloads() for number in (FEW, MANY)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        totals = list(pool.map(lambda pair: _total(plan, *pair), pairs))
+        totals = list(pool.map(lambda pair: instructions_of(plan, *pair), pairs))
     return {
         workload.name: round((many - few) / (MANY - FEW))
         for workload, few, many in zip(workloads(), totals[::2], totals[1::2], strict=True)
     }
 
 
-def _total(plan: Plan, workload: Workload, number: int) -> int:
+def instructions_of(plan: Plan, subject: Subject, workload: Workload, number: int) -> int:
     """Instructions of a whole server that answered `number` messages. Raises BenchmarkFailure."""
-    subject = source(workload.toolset)
     name = f"{workload.name.replace(' ', '-')}-{number}"
     said = plan.folder / f"{name}.valgrind"
     home = plan.folder / name

@@ -55,11 +55,17 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+class _Site(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that closes a connection early is nobody's fault; a page without its words is noticed."""
+
+
 @contextmanager
 def _site() -> Iterator[Callable[[str], str]]:
     """A server; makes addresses that were never asked for."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
+    server = _Site(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     numbers = itertools.count()
     try:

@@ -19,6 +19,7 @@ COLUMNS = (
     ("memory idle rss", "RSS, MB"),
     ("memory idle pss", "PSS, MB"),
     ("command bash", "Bash, µs"),
+    ("command bash at once", "Bash, one after the other, µs"),
     ("command background", "background, µs"),
     ("command output", "output, µs"),
     ("http modern sum x64", "HTTP, µs a request"),

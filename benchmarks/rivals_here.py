@@ -29,17 +29,20 @@ class _Failed(Exception):
     """The sentence for the plan's notes."""
 
 
-def install_rivals(plan: Plan) -> None:
-    for title, files, install in (
-        ("rivals in Node.js", ("package.json", "package-lock.json", ".npmrc"), _install_npm),
-        ("rivals in Python", ("requirements.txt",), _install_python),
-        ("Rust SDK", ("rust/Cargo.toml", "rust/src/main.rs"), _install_rust),
-        ("Go SDK", ("go/go.mod", "go/go.sum", "go/main.go"), _install_go),
-    ):
+def install_rivals(plan: Plan, titles: Sequence[str] = ("Node.js", "Python", "Rust", "Go")) -> None:
+    """Those that can be installed here; a note of the plan for each that cannot."""
+    installers = {
+        "Node.js": (("package.json", "package-lock.json", ".npmrc"), _install_npm),
+        "Python": (("requirements.txt",), _install_python),
+        "Rust": (("rust/Cargo.toml", "rust/src/main.rs"), _install_rust),
+        "Go": (("go/go.mod", "go/go.sum", "go/main.go"), _install_go),
+    }
+    for title in titles:
+        files, install = installers[title]
         try:
             install(files)
         except _Failed as why:
-            plan.note(title, str(why))
+            plan.note(f"rivals in {title}", str(why))
     if (NPM / "node_modules").is_dir():
         for script in RIVALS.glob("*.mjs"):  # Node looks for packages beside the script
             shutil.copyfile(script, NPM / script.name)

@@ -15,13 +15,19 @@ from benchmarks.workloads import Workload, handshake, plain, stdio
 WARM_MAX = 3000
 """Round trips before the clock counts: a JavaScript engine needs about two thousand to reach its speed."""
 
+PAUSED_WARM, PAUSED_SHARE = 3, 4
+"""Requests with pauses between them: few to warm up with, and more time, for most of it is pause."""
+
 
 def run(plan: Plan) -> Iterator[Record]:
-    """A record for each workload and subject. Raises BenchmarkFailure where answers differ that must not."""
+    """A record for each workload and subject; where answers differ that must not, a failure of the plan instead."""
     for workload in stdio():
         name = f"stdio {workload.name}"
         if plan.wants(name):
-            yield from _one(plan, name, workload)
+            try:
+                yield from _one(plan, name, workload)
+            except BenchmarkFailure as failure:
+                plan.failures.append(str(failure))
 
 
 def _one(plan: Plan, name: str, workload: Workload) -> Iterator[Record]:
@@ -45,14 +51,16 @@ def round_trips(plan: Plan, subject: Subject, workload: Workload) -> Run:
     """One run of one server; raises BenchmarkFailure where it answers with an error."""
     size = plan.size
     count = max(min(workload.count, size.count_max), workload.in_flight)
+    warm = min(count // 4, WARM_MAX) if not workload.pause_ms else PAUSED_WARM
+    budget_ms = size.budget_ms if not workload.pause_ms else PAUSED_SHARE * size.budget_ms
     kept = plan.folder / "kept"
     measured = run_client(
         plan,
         subject,
         [
             *("--handshake", str(plan.file(handshake())), "--request", str(plan.file(workload.request))),
-            *("--count", str(count), "--warm", str(min(count // 4, WARM_MAX)), "--budget-ms", str(size.budget_ms)),
-            *("--in-flight", str(workload.in_flight), "--keep", str(kept)),
+            *("--count", str(count), "--warm", str(warm), "--budget-ms", str(budget_ms)),
+            *("--in-flight", str(workload.in_flight), "--pause-ms", str(workload.pause_ms), "--keep", str(kept)),
             *size.processors,
         ],
     )

@@ -34,6 +34,7 @@ def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
     Our own launcher leaves LD_LIBRARY_PATH as it was; for PyInstaller's, see its manual, "LD_LIBRARY_PATH / LIBPATH
     considerations".
     """
+    environ = dict(environ)  # os.environ decodes each name at each look
     bundled = any(name.startswith(BUNDLE_PREFIXES) for name in environ)
     cleaned = {
         name: value

@@ -148,7 +148,7 @@ class Command:
 
     async def start(self) -> None:
         """Hands over what the socket did not take of the job, and returns when the shell runs. Raises SpawnFailure."""
-        self.loop.add_reader(self.control, self._readable)
+        self.loop.add_reader(self.control.fileno(), self._readable)  # by number: asyncio formats an object, 20 us
         if self._unsent:
             try:
                 await self.loop.sock_sendall(self.control, self._unsent)
@@ -206,7 +206,7 @@ class Command:
             self._shell_ended.set()
 
     def _closed(self) -> None:
-        self.loop.remove_reader(self.control)
+        self.loop.remove_reader(self.control.fileno())
         if self.exit is None and self.pid:
             # Guard and parent were killed in one moment. What is left has no common ancestor; its first group is known.
             try:

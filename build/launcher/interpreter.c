@@ -110,17 +110,20 @@ static PyStatus start_python(const char *directory, const char *libraries, const
     return status;
 }
 
+static int set(const char *name, PyObject *value)
+{
+    return value == NULL ? -1 : PySys_SetObject(name, value);
+}
+
 /* Libraries ask the first two names, which PyInstaller made customary, whether and where they are bundled. From the third,
  * which Python finds out only for a directory with an os.py, it makes the __file__ of frozen modules. */
 static int say_frozen(const char *libraries)
 {
     PyObject *path = PyUnicode_DecodeFSDefault(libraries);
-    int result = path == NULL || PySys_SetObject("frozen", Py_True) < 0 ||
-                         PySys_SetObject("_MEIPASS", path) < 0 ||
-                         PySys_SetObject("_stdlib_dir", path) < 0
-                     ? -1
-                     : 0;
+    PyObject *forget = PyCFunction_New(&forget_modules_method, NULL);
+    int result = set("frozen", Py_True) | set("_MEIPASS", path) | set("_stdlib_dir", path) | set("forget_modules", forget);
     Py_XDECREF(path);
+    Py_XDECREF(forget);
     return result;
 }
 

@@ -6,6 +6,7 @@ No transport, no tool. After `app` has built it, nothing in it changes but the p
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from scorpio import __version__
@@ -81,6 +82,9 @@ class Server:
         self._quick_loads = orjson.loads
         self._dumps = orjson.dumps
         self.start_toolsets()
+        forget = getattr(sys, "forget_modules", None)  # of the executable; build/launcher/modules.h
+        if forget is not None:
+            forget()
 
     def start_toolsets(self) -> None:
         """Open the states that begin without a call; where they are open, nothing happens."""

@@ -25,7 +25,9 @@ if sys.argv[1:] == ["exit"]:
 if sys.argv[1:] == ["wait"]:
     os.write(1, b"ready")
     os.read(0, 1)
+sys.forget_modules()
 print(json.dumps({
+    "after forgetting": bytes([128]).decode("cp1252"),
     "json": [json.__file__, json.__path__, json.decoder.__file__, repr(json.__loader__)],
     "argv": sys.argv, "path": sys.path, "executable": sys.executable, "modules": sorted(sys.modules),
     "environment": dict(os.environ), "frozen": sys.frozen, "bundle": sys._MEIPASS, "utf8": sys.flags.utf8_mode,
