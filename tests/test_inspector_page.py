@@ -69,6 +69,10 @@ def page(chromium: Browser, url: str) -> Iterator[Browser]:
         f"location.href.startsWith('{url}') && document.querySelector('#state').textContent.startsWith('Connected')"
     )
     chromium.wait_for("document.querySelectorAll('#panel-Tools .chooser li').length > 20")
+    # Until everything that connecting sends is answered: what is clicked on would move while messages come.
+    said = "[...document.querySelectorAll('#history summary')].map((each) => each.textContent)"
+    chromium.wait_for(f"{said}.some((text) => text.includes('acknowledged'))")
+    chromium.wait_for(f"{said}.filter((text) => text.includes('/list #')).length === 8")
     yield chromium
     assert chromium.faults() == []
     assert {

@@ -96,13 +96,14 @@ class RunningCall:
 
         Registers first and submits second: the other order could lose the answer of a quick call.
         """
-        if len(self._peer.running) >= RUNNING_CALLS_MAX:
+        if self._peer.client.running_count >= RUNNING_CALLS_MAX:
             raise ProtocolError(
                 INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
             )
         self._take_earlier_answers()
         self._request.frame = None  # as large as the arguments, and read by now
         self._peer.running[self._request.id] = self
+        self._peer.client.count_call(1)
         try:
             self._handle = self._server.lane.submit(self._run, self._not_begun)
         except RuntimeError:  # no thread can be started

@@ -85,6 +85,7 @@ class Peer:
         "on_idle",
         "owner",
         "running",
+        "running_count",
         "session",
         "write",
     )
@@ -108,6 +109,8 @@ class Peer:
         self.session: Session | None = None
         self.running: dict[RequestId, RunningCall] = {}
         """Calls in progress. Whoever takes one (`take`) has the right to answer it; nobody else does."""
+        self.running_count = 0
+        """Of a client: calls in progress, those of requests that stand for themselves among them."""
         self.answering = 0
         """Calls that are no longer in `running` and whose answer is not written yet. Counted by the slow lane."""
         self.listens: dict[RequestId, dict[str, Any]] = {}
@@ -175,7 +178,12 @@ class Peer:
                 return None
             del self.running[id_]
             self.client.last_call_s = time.monotonic()
-            return found
+        self.client.count_call(-1)
+        return found
+
+    def count_call(self, change: int) -> None:
+        with self._lock:
+            self.running_count += change
 
     def busy(self) -> bool:
         """True while a call is in progress or its answer is on its way out."""

@@ -154,7 +154,6 @@ def test_handler_that_ends_without_a_result_is_answered_all_the_same(connect: Co
 
 @pytest.mark.requirement("bounds:running-calls")
 @pytest.mark.revisions(MODERN, "2025-11-25")
-@pytest.mark.not_over("http", MODERN)  # where every request stands for itself
 def test_call_beyond_the_bound_fails_at_once_and_the_others_go_on(connect: Connect) -> None:
     wire = connect()
     ids = [wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}) for _ in range(256)]

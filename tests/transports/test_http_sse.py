@@ -170,3 +170,26 @@ def test_stream_ends_with_the_server(serve: Serve) -> None:
     server.stop()
     assert client.stream.rest() == []
     assert client.stream.response.whole
+
+
+@pytest.mark.requirement("sse")
+def test_other_toolsets_are_served_on_the_stream_each_client_with_its_own(serve: Serve) -> None:
+    port = serve("everything", "schemas:s_").port
+    one, other = Client(port), Client(port)
+    spelled = b'{"z":1.0,"a":[18446744073709551617,"\\u00e9"]}'
+    arguments = b'{"schema_id":"__schemaless__","payload":' + spelled + b"}"
+    params = b'{"name":"s_echo","arguments":' + arguments + b"}"
+    one.send(b'{"jsonrpc":"2.0","id":"e","method":"tools/call","params":' + params + b"}")
+    one.stream._wait()
+    assert spelled.replace(b'"', b'\\"').replace(b"\\u", b"\\\\u") in one.stream._held[0]
+    assert one.stream.message()["id"] == "e"
+    for client, answer in ((one, "3"), (other, "7")):
+        sum_ = client.ask(call("get-sum", {"a": 1, "b": int(answer) - 1}, answer))
+        assert answer in sum_["result"]["content"][0]["text"]
+    uri = "demo://resource/dynamic/text/1"
+    assert "result" in one.ask(request("resources/subscribe", {"uri": uri}, "s"))
+    one.send(call("toggle-subscriber-updates", {}, "t"))
+    heard = [one.stream.message(), one.stream.message()]
+    assert {each.get("method", each.get("id")) for each in heard} == {"t", "notifications/resources/updated"}
+    assert other.ask(call("echo", {"message": "quiet here"}, "q"))["id"] == "q"
+    assert other.stream._held == []

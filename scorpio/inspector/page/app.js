@@ -45,7 +45,7 @@ function show(name) {
 // -- connection
 
 function say(text, isError = false) {
-  $("state").textContent = text;
+  fill($("state"), text.split(" ").flatMap((word) => [h("span", { class: word.length < 24 ? "whole" : "" }, word), " "]).slice(0, -1));
   $("state").classList.toggle("error", isError);
 }
 

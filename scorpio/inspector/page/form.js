@@ -22,11 +22,18 @@ function field(given, initial, at) {
   if (schema.oneOf || schema.anyOf) return variantField(schema, start, at);
   const type = Array.isArray(schema.type) ? schema.type.find((each) => each !== "null") : schema.type;
   if (type === "object" && schema.properties && !schema.allOf && !schema.if) return objectField(schema, start, at);
+  if (type === "object" && at.depth === 0 && takesNothing(schema)) return { element: h("div"), value: () => ({}) };
   if (type === "array" && !Array.isArray(schema.items) && !schema.prefixItems) return listField(schema, start, at);
   if (type === "boolean") return booleanField(schema, start, at);
   if (type === "integer" || type === "number") return numberField(schema, start, at, type);
   if (type === "string") return textField(schema, start, at);
   return jsonField(schema, start, at);
+}
+
+/** Of a tool's arguments: an object that names no member, as tools without arguments have it. */
+function takesNothing(schema) {
+  const open = ["properties", "patternProperties", "allOf", "if", "required", "minProperties"];
+  return !schema.additionalProperties && open.every((each) => schema[each] === undefined);
 }
 
 /** The schema with its `$ref` followed; a reference that leads out of the document or round in a circle is no schema. */
