@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from scorpio import __version__
 from scorpio.client.failures import LinkFailure, Refusal, RpcFailure
+from scorpio.client.shapes import an_object, objects
 from scorpio.protocol.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION
 from scorpio.protocol.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SERVER_INFO
 from scorpio.protocol.revisions import LEGACY, MODERN, NAMES_NEWEST_FIRST, REVISIONS, Revision
@@ -194,12 +195,11 @@ class Client:
                 if status == "completed" and type(task.get("result")) is dict:
                     return dict(task["result"])
                 if status in ("failed", "cancelled", "completed"):
-                    error = task.get("error")
-                    error = error if type(error) is dict else {}
+                    error = an_object(task.get("error"))
                     said = str(error.get("message") or task.get("statusMessage") or f"The task ended as {status}.")
                     raise RpcFailure(error.get("code", INTERNAL_ERROR), said, error.get("data"))
                 asked = task.get("inputRequests")
-                new = {key: each for key, each in (asked if type(asked) is dict else {}).items() if key not in answered}
+                new = {key: each for key, each in an_object(asked).items() if key not in answered}
                 if new:
                     answers = await self._answered_all(new)
                     answered |= new.keys()
@@ -215,9 +215,9 @@ class Client:
 
     async def _answered_all(self, asked: Any) -> Message:
         """An answer for each question, by its key."""
-        questions = asked if type(asked) is dict else {}
+        questions = {key: an_object(question) for key, question in an_object(asked).items()}
         return {
-            key: await self._answered(str(question.get("method")), question.get("params") or {})
+            key: await self._answered(str(question.get("method")), an_object(question.get("params")))
             for key, question in questions.items()
         }
 
@@ -237,8 +237,7 @@ class Client:
         params: Message = {}
         for _ in range(PAGES_MAX):
             result = await self.request(method, params)
-            items = result.get(key)
-            found += [item for item in (items if type(items) is list else []) if type(item) is dict]
+            found += objects(result.get(key))
             if type(result.get("nextCursor")) is not str:
                 break
             params = {"cursor": result["nextCursor"]}
@@ -310,8 +309,7 @@ class Client:
         if type(message) is not dict:
             return
         method, id_ = message.get("method"), message.get("id")
-        params = message.get("params")
-        params = params if type(params) is dict else {}
+        params = an_object(message.get("params"))
         if type(method) is not str:
             self._settle(message)
         elif id_ is None:

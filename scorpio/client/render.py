@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from scorpio.client.answers import plain
+from scorpio.client.shapes import an_object, names, objects
 
 SUFFIXES = {
     "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
@@ -36,8 +37,8 @@ class Renderer:
         self.text(json.dumps(value, ensure_ascii=False, indent=2))
 
     def tool_result(self, result: dict[str, Any], name: str) -> None:
-        blocks = result.get("content")
-        blocks = blocks if type(blocks) is list else []
+        content = result.get("content")
+        blocks = content if type(content) is list else []
         for block in blocks:
             self.block(block, name)
         if result.get("structuredContent") is not None and not any(
@@ -100,13 +101,13 @@ def first_sentence(text: str) -> str:
 def signature(item: dict[str, Any]) -> str:
     """`name {needed, optional?}` of a tool or prompt, the address of a resource."""
     if type(item.get("inputSchema")) is dict:
-        properties = item["inputSchema"].get("properties") or {}
-        needed = item["inputSchema"].get("required") or []
-        names = [name if name in needed else f"{name}?" for name in properties]
-        return f"{item.get('name')} {{{', '.join(names)}}}"
+        properties = an_object(item["inputSchema"].get("properties"))
+        needed = names(item["inputSchema"].get("required"))
+        shown = [name if name in needed else f"{name}?" for name in properties]
+        return f"{item.get('name')} {{{', '.join(shown)}}}"
     if type(item.get("arguments")) is list:
-        names = [each["name"] if each.get("required") else f"{each['name']}?" for each in item["arguments"]]
-        return f"{item.get('name')} {{{', '.join(names)}}}"
+        shown = [f"{each.get('name')}{'' if each.get('required') else '?'}" for each in objects(item["arguments"])]
+        return f"{item.get('name')} {{{', '.join(shown)}}}"
     return str(item.get("uri") or item.get("uriTemplate") or item.get("name"))
 
 

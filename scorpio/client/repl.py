@@ -19,10 +19,14 @@ from scorpio.client.client import Client, Message
 from scorpio.client.dialog import Lines, ProgressLine
 from scorpio.client.failures import LinkFailure, RpcFailure
 from scorpio.client.render import Renderer, table
+from scorpio.client.shapes import an_object, names, objects
 from scorpio.protocol.meta import LOG_LEVELS
 
 LINE_TOOL = "echo"
 """Of any server: what a line that is no command goes to. From the seed of the xmpp agent."""
+
+
+LISTS = ("tools", "prompts", "resources")
 
 
 class Command(NamedTuple):
@@ -46,7 +50,7 @@ class Repl:
         self.tools: dict[str, Message] = {}
         self.prompts: dict[str, Message] = {}
         self.resources: list[Message] = []
-        self._stale: set[str] = {"tools", "prompts", "resources"}
+        self._stale: set[str] = set(LISTS)
         self._running: asyncio.Task[None] | None = None
         self.failed = False
         """The last command failed: what a pipe's exit status tells."""
@@ -60,7 +64,7 @@ class Repl:
             self.say(f"[{params.get('level')}] {params.get('logger') or ''} {said}".replace("  ", " "))
         elif method == "notifications/resources/updated":
             self.say(f"[changed] {params.get('uri')}")
-        elif method.endswith("/list_changed"):
+        elif method.endswith("/list_changed") and method.split("/")[1] in LISTS:
             self._stale.add(method.split("/")[1])
             self.say(f"[changed] the list of {method.split('/')[1]}")
 
@@ -173,17 +177,17 @@ class Repl:
         if not words:
             raise Usage("call NAME [name=value …]. tools lists the names.")
         tool = self._known(self.tools, words[0], "tool")
-        schema = tool.get("inputSchema") if type(tool.get("inputSchema")) is dict else {}
-        given = arguments.of_words(words[1:], schema or {})
-        await self._call(words[0], await self._complete(given, schema or {}))
+        schema = an_object(tool.get("inputSchema"))
+        given = arguments.of_words(words[1:], schema)
+        await self._call(words[0], await self._complete(given, schema))
 
     async def _complete(self, given: Message, schema: Message) -> Message:
         """Ask for what is required and missing, on a terminal."""
-        properties = schema.get("properties") or {}
-        for name in schema.get("required") or []:
+        properties = an_object(schema.get("properties"))
+        for name in names(schema.get("required")):
             if name in given or not self._lines.interactive:
                 continue
-            field = properties.get(name) or {}
+            field = an_object(properties.get(name))
             if field.get("description"):
                 self.say(f"{name}: {field['description']}")
             for value, title in choices(field):
@@ -211,14 +215,15 @@ class Repl:
         self._known(self.prompts, words[0], "prompt")
         fields = {
             "properties": {
-                argument["name"]: {"type": "string"} for argument in self.prompts[words[0]].get("arguments") or []
+                str(argument.get("name")): {"type": "string"}
+                for argument in objects(self.prompts[words[0]].get("arguments"))
             }
         }
         given = arguments.of_words(words[1:], fields)
         result = await self._client.request(
             "prompts/get", {"name": words[0], "arguments": given}, self._progress.update
         )
-        for message in result.get("messages") or []:
+        for message in objects(result.get("messages")):
             self.say(f"{message.get('role')}:")
             self._show.block(message.get("content"), words[0])
 
@@ -230,7 +235,7 @@ class Repl:
         if not words:
             raise Usage("read URI. resources lists them.")
         result = await self._client.request("resources/read", {"uri": words[0]}, self._progress.update)
-        for item in result.get("contents") or []:
+        for item in objects(result.get("contents")):
             self._show.resource(item)
 
     async def _subscribe(self, words: list[str]) -> None:
@@ -312,7 +317,7 @@ COMMANDS = {
 
 
 def _argument_words(tool: Message, word: str) -> list[str]:
-    properties = (tool.get("inputSchema") or {}).get("properties") or {}
+    properties = an_object(an_object(tool.get("inputSchema")).get("properties"))
     name, equals, _ = word.partition("=")
     if equals:
         return [f"{name}={value}" for value, _ in choices(properties.get(name))]
@@ -321,8 +326,8 @@ def _argument_words(tool: Message, word: str) -> list[str]:
 
 def _first(tool: Message) -> str:
     """The first argument of a tool: what a bare line is."""
-    schema = tool.get("inputSchema") or {}
-    return str(next(iter([*(schema.get("required") or []), *(schema.get("properties") or {}), "message"])))
+    schema = an_object(tool.get("inputSchema"))
+    return next(iter([*names(schema.get("required")), *an_object(schema.get("properties")), "message"]))
 
 
 def _raw_json(line: str, words: list[str]) -> list[str]:

@@ -141,6 +141,9 @@ class StdioLink:
         while chunk := await self._process.stdout.read(READ_BYTES):
             for frame in framer.feed(chunk):
                 message = _decoded(frame)
+                if message is UNREADABLE:
+                    self._lost(f"{self._command[0]} sent a message that is too long or nested too deeply to be read.")
+                    return
                 if message is not None:
                     stray = 0
                     self._heard.set()
@@ -173,11 +176,16 @@ class StdioLink:
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
+UNREADABLE = object()
+
+
 def _decoded(frame: bytes) -> Any:
-    """The JSON value; None for what is none."""
+    """The JSON value; None for what is none; UNREADABLE for what may be one, and an answer somebody waits for."""
     if frame is OVERSIZE:
-        return None
+        return UNREADABLE
     try:
         return json.loads(frame)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return UNREADABLE
+    except ValueError:
         return None

@@ -17,6 +17,7 @@ from scorpio.client.failures import LinkFailure, RpcFailure
 from scorpio.client.http_link import HttpLink
 from scorpio.client.render import Renderer
 from scorpio.client.repl import Repl
+from scorpio.client.shapes import an_object
 from scorpio.client.stdio_link import StdioLink
 from scorpio.state.home import Home, home_path
 
@@ -97,7 +98,7 @@ async def _interactive(link: Link, era: str, trace: bool) -> int:
     )
     try:
         await connection.connect()
-        info = connection.server.get("serverInfo") or {}
+        info = an_object(connection.server.get("serverInfo"))
         name = info.get("title") or info.get("name") or "a server"
         _say(f"Connected to {name} {info.get('version', '')}, protocol {connection.revision.name}.")
         repl = Repl(connection, lines, Renderer())
@@ -149,8 +150,7 @@ async def _one_call(link: Link, tool: str, words: Sequence[str], era: str, as_js
     try:
         await connection.connect()
         tools = {str(each.get("name")): each for each in await connection.all("tools/list", "tools")}
-        schema = (tools.get(tool) or {}).get("inputSchema")
-        given = arguments.of_words(words, schema if type(schema) is dict else {})
+        given = arguments.of_words(words, an_object((tools.get(tool) or {}).get("inputSchema")))
         result = await connection.request("tools/call", {"name": tool, "arguments": given}, progress.update)
         progress.clear()
         _show(result, tool, as_json)
