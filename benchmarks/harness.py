@@ -34,7 +34,7 @@ class Size:
     """How much is measured; `SMALL` is for the test suite, where only the answers count."""
 
     rounds: int = 5
-    budget_ms: int = 500
+    budget_ms: int = 400
     """A run of one subject ends after this time or its workload's count, whichever is first."""
     count_max: int = 1_000_000
     starts: int = 3
