@@ -66,7 +66,7 @@ def _write(path: Path, text: str) -> Path:
 
 
 def bars(title: str, unit: str, rows: Sequence[tuple[str, float]]) -> str:
-    """Logarithmic: the slowest is often a hundred times the quickest."""
+    """The best on top. Logarithmic: the slowest is often a hundred times the quickest."""
     values = [value for _, value in rows]
     low = 10 ** math.floor(math.log10(min(values)))
     high = 10 ** math.ceil(math.log10(max(values)) + 1e-9)
@@ -81,7 +81,7 @@ def bars(title: str, unit: str, rows: Sequence[tuple[str, float]]) -> str:
     for power in range(round(math.log10(low)), round(math.log10(high)) + 1):
         x = LABEL + room * (power - math.log10(low)) / span
         parts.append(f'<path d="M{x:.1f} 52V{height - 8}" stroke="{GRID}"/>')
-    for index, (name, value) in enumerate(sorted(rows, key=lambda row: row[1])):
+    for index, (name, value) in enumerate(sorted(rows, key=lambda row: row[1], reverse="longer" in unit)):
         y = 54 + ROW * index
         length = max(3.0, room * math.log10(value / low) / span)
         colour = OURS if name.startswith("scorpio") else BEST if name == "limit" else OTHERS

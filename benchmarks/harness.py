@@ -34,20 +34,22 @@ class Size:
     """How much is measured; `SMALL` is for the test suite, where only the answers count."""
 
     rounds: int = 5
-    budget_ms: int = 500
+    budget_ms: int = 400
     """A run of one subject ends after this time or its workload's count, whichever is first."""
     count_max: int = 1_000_000
     starts: int = 3
     """Starts of one subject in one round."""
     output_bytes: int = 80_000_000
     """What a command prints while the server's memory is watched."""
+    paused_count: int = 20
+    """Requests of one run that pauses before each."""
     processors: Sequence[str] = ()
     """Options of client.c that bind server and client to processors; empty: the kernel decides."""
 
 
 LARGE = Size()
-QUICK = Size(rounds=3, budget_ms=120, starts=1, output_bytes=10_000_000)
-SMALL = Size(rounds=2, budget_ms=10_000, count_max=128, starts=1, output_bytes=1_000_000)
+QUICK = Size(rounds=3, budget_ms=120, starts=1, output_bytes=10_000_000, paused_count=6)
+SMALL = Size(rounds=2, budget_ms=10_000, count_max=128, starts=1, output_bytes=1_000_000, paused_count=2)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from benchmarks.memory import Talk
 from benchmarks.subjects import scorpios
 from benchmarks.workloads import FIRST_ID, has_tool, line, plain
 
-PAGES_LARGE, PAGES_PAUSED, PAGES_SMALL = 30, 10, 2
+PAGES_LARGE, PAGES_PAUSED, PAGES_SMALL = 20, 8, 2
 ROUNDS_MAX = 3
 WARM = 3
 """Pages before the clock counts: a browser, a worker and their caches."""

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -82,14 +82,7 @@ def size_of(options: argparse.Namespace) -> Size:
     size = SMALL if options.small else QUICK if options.quick else LARGE
     server = "1" if options.pin == "apart" else "0"
     processors = () if options.pin == "no" else ("--server-cpu", server, "--own-cpu", "0")
-    return Size(
-        rounds=options.rounds or size.rounds,
-        budget_ms=size.budget_ms,
-        count_max=size.count_max,
-        starts=size.starts,
-        output_bytes=size.output_bytes,
-        processors=processors,
-    )
+    return replace(size, rounds=options.rounds or size.rounds, processors=processors)
 
 
 def measure(plan: Plan) -> Iterator[Record]:

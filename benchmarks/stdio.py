@@ -15,8 +15,9 @@ from benchmarks.workloads import Workload, handshake, plain, stdio
 WARM_MAX = 3000
 """Round trips before the clock counts: a JavaScript engine needs about two thousand to reach its speed."""
 
-PAUSED_WARM, PAUSED_SHARE = 3, 4
-"""Requests with pauses between them: few to warm up with, and more time, for most of it is pause."""
+PAUSED_WARM = 2
+PAUSED_BUDGET_MS = 30_000
+"""A bound only: with pauses a run ends by its count."""
 
 
 def run(plan: Plan) -> Iterator[Record]:
@@ -51,8 +52,9 @@ def round_trips(plan: Plan, subject: Subject, workload: Workload) -> Run:
     """One run of one server; raises BenchmarkFailure where it answers with an error."""
     size = plan.size
     count = max(min(workload.count, size.count_max), workload.in_flight)
-    warm = min(count // 4, WARM_MAX) if not workload.pause_ms else PAUSED_WARM
-    budget_ms = size.budget_ms if not workload.pause_ms else PAUSED_SHARE * size.budget_ms
+    warm, budget_ms = min(count // 4, WARM_MAX), size.budget_ms
+    if workload.pause_ms:
+        count, warm, budget_ms = size.paused_count, PAUSED_WARM, PAUSED_BUDGET_MS
     kept = plan.folder / "kept"
     measured = run_client(
         plan,

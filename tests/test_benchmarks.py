@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import http, memory, receive, startup, stdio, subjects, workloads
+from benchmarks import commands, http, memory, receive, startup, stdio, subjects, workloads
 from benchmarks.harness import SMALL, BenchmarkFailure, Plan, Record, Run, Subject, alternate, run_client
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +32,14 @@ needs_compiler = pytest.mark.skipif(shutil.which(os.environ.get("CC") or "cc") i
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     return Plan(tmp_path, SMALL)
+
+
+def rival(folder: Path, name: str) -> Path:
+    """A file with one of the rivals: those that are installed here are more and slower than a test needs."""
+    text = RIVALS.read_text("utf-8")
+    alone = folder / "one.toml"
+    alone.write_text(text[text.index(f"[{name}]\n") :].partition("\n\n")[0], "utf-8")
+    return alone
 
 
 def hashes(records: Iterator[Record]) -> dict[str, str]:
@@ -63,9 +71,9 @@ def test_scorpio_and_the_limit_answer_the_same_bytes_over_http(plan: Plan, kind:
 
 
 @needs_compiler
-def test_a_rival_over_http_means_the_same_as_scorpio(plan: Plan) -> None:
+def test_a_rival_over_http_means_the_same_as_scorpio(plan: Plan, tmp_path: Path) -> None:
     plan.only = "http modern"
-    plan.rivals = [RIVALS]
+    plan.rivals = [rival(tmp_path, "python-sdk-http")]
     by_subject = {record.subject: record for record in http.run(plan)}
     assert len({record.same for record in by_subject.values()}) == 1
     assert "Python SDK 2.3.0 HTTP" in by_subject
@@ -74,6 +82,15 @@ def test_a_rival_over_http_means_the_same_as_scorpio(plan: Plan) -> None:
 @needs_compiler
 def test_a_start_is_answered_the_same_by_every_form(plan: Plan) -> None:
     found = hashes(startup.run(plan))
+    assert len({*found.values()}) == 1
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", ["command bash at once", "command background"])
+def test_a_command_answers_what_the_bare_spawn_says(plan: Plan, kind: str) -> None:
+    plan.only = kind
+    found = {record.subject: record.hash for record in commands.run(plan)}
+    assert "limit" in found
     assert len({*found.values()}) == 1
 
 
@@ -95,9 +112,9 @@ def test_a_step_in_process_gives_the_same_each_time(case: str, tmp_path: Path, m
 
 
 @needs_compiler
-def test_a_rival_means_the_same_as_scorpio(plan: Plan) -> None:
+def test_a_rival_means_the_same_as_scorpio(plan: Plan, tmp_path: Path) -> None:
     plan.only = "stdio sum x64"
-    plan.rivals = [RIVALS]
+    plan.rivals = [rival(tmp_path, "python-sdk")]
     by_subject = {record.subject: record for record in stdio.run(plan)}
     assert len({record.same for record in by_subject.values()}) == 1
     assert "Python SDK 2.3.0" in by_subject
