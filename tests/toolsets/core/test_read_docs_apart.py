@@ -59,8 +59,8 @@ def test_cookies_and_storage_of_one_call_are_unknown_to_the_next(reader: LocalCo
         "/worker.js": answer("onfetch = () => {}", kind="text/javascript"),
     }
     tabs = set()
-    for number in range(4):
-        body = body_of(read(reader, site.url(f"/?call={number}"), wait_ms=1500))
+    for number in range(3):
+        body = body_of(read(reader, site.url(f"/?call={number}"), wait_ms=1000))
         assert body == "0 0 0 0 0 0 cookies a=1\n\nhistory 5 done"
         tabs.add(kept_tab(reader))
     assert len(tabs) == 1

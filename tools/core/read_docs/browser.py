@@ -18,6 +18,7 @@ from tools.core.limits import (
     BROWSER_LOG_BYTES_MAX,
     BROWSER_START_S_MAX,
     TAB_CLOSE_S_MAX,
+    TAB_EMPTY_AFTER_S,
     TAB_EMPTY_WAIT_S_MAX,
     TAB_PAGES_MAX,
 )
@@ -72,6 +73,11 @@ class Browser:
             self._starting = asyncio.ensure_future(self._start())
             self._starting.add_done_callback(_heard)
 
+    def expect(self, site: Site) -> None:
+        """A page of this site is being fetched: its tab is made ready meanwhile, where one is kept."""
+        if self._kept is not None and self._kept.site == site:
+            self._kept.wanted.set()
+
     async def _start(self) -> _Running:
         try:
             if not self._swept:
@@ -107,6 +113,7 @@ class Browser:
         if kept is None or kept.site != site:
             return None
         self._kept = None
+        kept.wanted.set()
         try:
             await asyncio.wait((kept.emptied,), timeout=TAB_EMPTY_WAIT_S_MAX)
         except asyncio.CancelledError:
@@ -163,7 +170,8 @@ class Browser:
             if self._kept is not None:
                 self._dispose(self._kept.tab)
             tab.release()
-            self._kept = _Kept(keep, tab, self._in_background(_emptied(tab, keep)))
+            wanted = asyncio.Event()
+            self._kept = _Kept(keep, tab, wanted, self._in_background(_emptied(tab, keep, wanted)))
         self._tab_closed()
 
     def _dispose(self, tab: Tab) -> None:
@@ -229,16 +237,23 @@ def _heard(task: asyncio.Task[Any]) -> None:
 class _Kept:
     """A tab that waits for the next page of its site."""
 
-    __slots__ = ("emptied", "site", "tab")
+    __slots__ = ("emptied", "site", "tab", "wanted")
 
-    def __init__(self, site: Site, tab: Tab, emptied: asyncio.Task[bool]) -> None:
+    def __init__(self, site: Site, tab: Tab, wanted: asyncio.Event, emptied: asyncio.Task[bool]) -> None:
         self.site = site
         self.tab = tab
+        self.wanted = wanted
+        """Set when somebody waits for it."""
         self.emptied = emptied
         """False: it could not be emptied, and is no good."""
 
 
-async def _emptied(tab: Tab, site: Site) -> bool:
+async def _emptied(tab: Tab, site: Site, wanted: asyncio.Event) -> bool:
+    try:
+        async with asyncio.timeout(TAB_EMPTY_AFTER_S):
+            await wanted.wait()
+    except TimeoutError:
+        pass  # by now the page that was read is converted, and answered with
     try:
         async with asyncio.timeout(TAB_CLOSE_S_MAX):
             await tab.empty(site[1])

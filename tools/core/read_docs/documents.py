@@ -170,10 +170,12 @@ class _Reading:
         self._tell = tell
         self._end_s = time.monotonic() + documents.total_s - min(PAGE_CONVERT_S, documents.total_s / 4)
         self._notes: list[str] = []
+        self._site = asked.owner, asked.address.origin
 
     async def read(self) -> Found:
         """Raises Failure, FetchFailure, PageFailure, CdpFailure, WorkerFailure."""
         self._documents.workers.warm()
+        self._documents.browser.expect(self._site)
         if self._asked.wait_ms is not None and not self._no_browser():
             self._documents.browser.warm()
             found = await self._render()
@@ -253,10 +255,9 @@ class _Reading:
         """None when plain HTTP does better: it is no page, or the browser does not start."""
         documents, address = self._documents, self._asked.address
         self._tell(f"rendering {shown(address.url)}")
-        site = self._asked.owner, address.origin
         keep = None
         try:
-            tab = await documents.browser.open_tab(site)
+            tab = await documents.browser.open_tab(self._site)
         except BrowserFailure as failure:
             self._notes.append(f"Read without a browser, so nothing that scripts make is here: {failure}.")
             return None
@@ -274,7 +275,7 @@ class _Reading:
             if os.geteuid() == 0:
                 how += " (without its own sandbox, because scorpio runs as root)"
             refused = list(gate.refusals.values())
-            keep = site if load.alone(page) and not refused else None
+            keep = self._site if load.alone(page) and not refused else None
         finally:
             documents.browser.close_tab(tab, keep)
         return await self._rendered(page, how, refused)

@@ -96,8 +96,8 @@ class PageLoad:
         """The request of the newest main document."""
         self._document_bytes = self._all_bytes = 0
         self._response: dict[str, Any] = {}
-        self._world = 0
-        """Of our own scripts in the document that is there now; 0 before they ran."""
+        self._world: asyncio.Future[int] | None = None
+        """Of our own scripts in the document that is there now, made while it loads."""
         self._alone = True
         self.notes: list[str] = []
 
@@ -240,7 +240,7 @@ class PageLoad:
 
     def _navigated(self, params: dict[str, Any]) -> None:
         if "parentId" not in params["frame"]:
-            self._world = 0
+            self._world = self._tab.world()
             self._loaded.clear()
             self._changed.set()
 
@@ -291,9 +291,9 @@ class PageLoad:
             return 0  # it has gone on to another document
 
     async def _evaluate(self, script: str) -> Any:
-        if not self._world:
-            self._world = await self._tab.world()
-        return await self._tab.evaluate(self._world, script)
+        if self._world is None:
+            self._world = self._tab.world()
+        return await self._tab.evaluate(await asyncio.shield(self._world), script)
 
     # -- reading
 

@@ -102,8 +102,13 @@ class Tab:
         if self._listener is not None:
             self._listener(method, params)
 
-    async def world(self) -> int:
-        """A world of scripts of our own in the document that is there now. Raises CdpFailure."""
+    def world(self) -> asyncio.Future[int]:
+        """A world of scripts of our own in the document that is there now; fails with CdpFailure."""
+        world = asyncio.ensure_future(self._made_world())
+        world.add_done_callback(lambda made: None if made.cancelled() else made.exception())  # perhaps nobody waits
+        return world
+
+    async def _made_world(self) -> int:
         made = await self.send("Page.createIsolatedWorld", frameId=self.frame, worldName=WORLD)
         return int(made["executionContextId"])
 
