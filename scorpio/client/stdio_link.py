@@ -27,6 +27,8 @@ KILL_WAIT_S = 0.5
 class StdioLink:
     """See `client.Link`. What the server says on stderr goes to `said`, line by line."""
 
+    busy = False
+
     def __init__(
         self, command: Sequence[str], said: Callable[[str], None], environ: Mapping[str, str] | None = None
     ) -> None:

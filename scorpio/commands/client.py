@@ -18,6 +18,7 @@ from scorpio.client.http_link import HttpLink
 from scorpio.client.render import Renderer
 from scorpio.client.repl import Repl
 from scorpio.client.stdio_link import StdioLink
+from scorpio.commands.login import login_for
 from scorpio.state.home import Home, home_path
 
 WRONG_CALL = 2
@@ -38,7 +39,8 @@ def link_to(words: Sequence[str], *, headers: Sequence[str] = (), toolsets: str 
         token = os.environ.get("SCORPIO_HTTP_TOKEN")
         if token and "authorization" not in {name.lower() for name in named}:
             named["Authorization"] = f"Bearer {token}"
-        return HttpLink(words[0], named)
+        known = "authorization" in {name.lower() for name in named}
+        return HttpLink(words[0], named, None if known else login_for(words[0], os.environ))
 
     def said(line: str) -> None:
         if not quiet:
