@@ -1,4 +1,4 @@
-"""Log-in in the official client suite: its authorization servers log in whoever asks, and their data are the context."""
+"""Log-in in the official client suite: its authorization servers let anybody in; its data are the context."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _open(url: str) -> None:
     if graphical:
         program = "open" if sys.platform == "darwin" else "xdg-open"
         quiet = subprocess.DEVNULL
-        subprocess.Popen([program, url], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603
+        subprocess.Popen([program, url], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
 
 
 def _once() -> Callable[[str], None]:

@@ -16,7 +16,7 @@ from scorpio.client.oauth.web import Answer, Web
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"  # noqa: S105 a kind of token
+ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 
 ASSERTION_S = 300

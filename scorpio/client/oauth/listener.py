@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
 PATH = "/callback"
@@ -32,7 +33,7 @@ class Listener:
         self._talks: set[asyncio.Task[None]] = set()
         self.port = 0
 
-    async def __aenter__(self) -> Listener:
+    async def __aenter__(self) -> Self:
         """Raises OSError where the port is taken."""
         self._server = await asyncio.start_server(self._opened, "127.0.0.1", self._wanted, limit=HEAD_BYTES_MAX)
         self.port = self._server.sockets[0].getsockname()[1]

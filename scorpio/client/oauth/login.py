@@ -1,7 +1,7 @@
 """A server's tokens: which one a request carries, and what is done when the server refuses it.
 
-The link asks `attempt()` for every request. All requests of a link share one log-in: whoever comes while one is going on
-waits for it.
+The link asks `attempt()` for every request. All requests of a link share one log-in: whoever comes while one is going
+on waits for it.
 """
 
 from __future__ import annotations
@@ -238,8 +238,8 @@ class Login:
         flow.require_pkce(server)
         if self._person is None:
             raise LoginFailure(
-                f"{self._url} wants a log-in, and there is no terminal to do it at. Run `scorpio client {self._url}` in one "
-                "(what it gets is kept for later), or give a token in SCORPIO_HTTP_TOKEN."
+                f"{self._url} wants a log-in, and there is no terminal to do it at. Run `scorpio client {self._url}` "
+                "in one (what it gets is kept for later), or give a token in SCORPIO_HTTP_TOKEN."
             )
         known = registration.of_user(self._credentials, server)
         if known is None and self._kept is not None:

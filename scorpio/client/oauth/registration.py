@@ -54,8 +54,20 @@ def identity_of(value: object) -> Identity | None:
 class Credentials:
     """What the user has for one authorization server. All may be empty."""
 
-    __slots__ = ("assertion", "client_id", "grant", "id_token", "idp_client_id", "idp_token_endpoint", "issuer", "key")
-    __slots__ += ("metadata_document", "port", "scopes", "secret")
+    __slots__ = (
+        "assertion",
+        "client_id",
+        "grant",
+        "id_token",
+        "idp_client_id",
+        "idp_token_endpoint",
+        "issuer",
+        "key",
+        "metadata_document",
+        "port",
+        "scopes",
+        "secret",
+    )
 
     def __init__(
         self,
@@ -123,7 +135,8 @@ async def register(
     """Raises LoginFailure."""
     if not server.registration_endpoint:
         raise LoginFailure(
-            f"{server.issuer} registers no clients by itself. Ask its owner for a client id and set SCORPIO_OAUTH_CLIENT_ID."
+            f"{server.issuer} registers no clients by itself. Ask its owner for a client id and set "
+            "SCORPIO_OAUTH_CLIENT_ID."
         )
     wanted: dict[str, Any] = {
         "client_name": CLIENT_NAME,
