@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -27,6 +28,9 @@ RETRY_MS = 1000
 
 RETRIES_MAX = 10
 """One after another without an event in between; then the server counts as gone."""
+
+OWN_STREAM_S = 1.0
+"""For a legacy server to open the stream of its own; some say nothing there before they have something to say."""
 
 CLOSE_S = 2.0
 BODY_SHOWN_CHARS = 300
@@ -75,7 +79,10 @@ class HttpLink:
     async def ready(self) -> None:
         self._settled = True
         if self.revision is not None and self.revision.era != MODERN and not self._old_endpoint:
-            self._start(None, self._read_own_stream())
+            opened = asyncio.Event()
+            self._start(None, self._read_own_stream(opened))
+            with suppress(TimeoutError):  # what a server asks before it has the stream, some lose
+                await asyncio.wait_for(opened.wait(), OWN_STREAM_S)
 
     def cancel(self, request_id: int | str) -> bool:
         """Modern: the answer is no longer read, and that is the cancel."""
@@ -234,8 +241,14 @@ class HttpLink:
         self._unanswered.discard(id_)
         self._receive({"jsonrpc": "2.0", "id": id_, "error": {"code": -32000, "message": reason}})
 
-    async def _read_own_stream(self) -> None:
+    async def _read_own_stream(self, opened: asyncio.Event) -> None:
         """Legacy: what the server says that belongs to no request. It may have no such stream."""
+        try:
+            await self._follow_own_stream(opened)
+        finally:
+            opened.set()
+
+    async def _follow_own_stream(self, opened: asyncio.Event) -> None:
         events = EventStream(RETRY_MS)
         failures = 0
         while failures <= RETRIES_MAX:
@@ -251,6 +264,7 @@ class HttpLink:
                     return
                 if not response.status.is_success():
                     return
+                opened.set()
                 async for event in _events(response, events):
                     failures = 0
                     self._deliver_text(event.data)

@@ -116,7 +116,7 @@ async def authorization_server(web: Web, issuer: str, *, assumed: bool, loopback
         said = found.get("issuer")
         if said != issuer and not (assumed and said == f"{issuer}/"):
             raise LoginFailure(
-                f"The metadata of {issuer} are those of another authorization server, {said}; the log-in is refused."
+                f"The metadata of {issuer} are those of another authorization server ({said}); the log-in is refused."
             )
         return AuthorizationServer(str(said), found, loopback=loopback)
     if assumed:

@@ -79,6 +79,7 @@ class Login:
         self._kept = self._loaded()
         self._proofs: signing.Proofs | None = None
         self._running: asyncio.Task[None] | None = None
+        self._refreshing = asyncio.Lock()
         self._asked_up: set[tuple[str, ...]] = set()
 
     @property
@@ -119,16 +120,17 @@ class Login:
     async def refreshed(self) -> bool:
         """True where there is a new token, without anybody being asked."""
         kept = self._kept
-        if kept is None or not kept.tokens.refresh:
-            return False
-        if self._store is None:
-            return await self._refresh(kept)
-        async with self._store.locked(self._url):
-            now = self._loaded()
-            if now is not None and now.issuer == kept.issuer and now.tokens.access != kept.tokens.access:
-                self._kept = now  # another process was quicker
-                return True
-            return await self._refresh(kept)
+        async with self._refreshing:
+            if kept is None or not kept.tokens.refresh or self._kept is not kept:
+                return self._kept is not kept  # another request was quicker
+            if self._store is None:
+                return await self._refresh(kept)
+            async with self._store.locked(self._url):
+                now = self._loaded()
+                if now is not None and now.issuer == kept.issuer and now.tokens.access != kept.tokens.access:
+                    self._kept = now  # another process was quicker
+                    return True
+                return await self._refresh(kept)
 
     async def _refresh(self, kept: Kept) -> bool:
         identity = registration.of_user_again(self._credentials, kept.issuer, kept.identity)
