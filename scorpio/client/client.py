@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from scorpio import __version__
 from scorpio.client.failures import LinkFailure, Refusal, RpcFailure
+from scorpio.client.patience import patiently
 from scorpio.client.shapes import an_object, objects
 from scorpio.protocol.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION
 from scorpio.protocol.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SERVER_INFO
@@ -41,6 +42,10 @@ class Link(Protocol):
 
     revision: Revision | None
     """Set once it is agreed on; a transport may have to say it."""
+
+    @property
+    def busy(self) -> bool:
+        """See `patience`."""
 
     async def open(self, receive: Callable[[Any], None], lost: Callable[[str], None]) -> None:
         """`receive` gets every message, `lost` a sentence when no more will come. Raises LinkFailure."""
@@ -129,13 +134,11 @@ class Client:
         self.revision = self._link.revision = NEWEST[MODERN]
         wait_s = DISCOVER_WAIT_S if self._wanted == "auto" else None
         try:
-            self.server = await asyncio.wait_for(self.request("server/discover", {}), wait_s)
+            self.server = await patiently(self.request("server/discover", {}), wait_s, self._link)
         except RpcFailure as refused:
             if refused.code != UNSUPPORTED_PROTOCOL_VERSION or self.revision.name not in _supported(refused):
-                raise
-            self.server = await asyncio.wait_for(
-                self.request("server/discover", {}), wait_s
-            )  # it may speak it after all
+                raise  # else it may speak it after all
+            self.server = await patiently(self.request("server/discover", {}), wait_s, self._link)
         meta = self.server.get("_meta")
         if "serverInfo" not in self.server and type(meta) is dict and type(meta.get(SERVER_INFO)) is dict:
             self.server["serverInfo"] = meta[SERVER_INFO]

@@ -9,6 +9,14 @@ class LinkFailure(Exception):
     """The server cannot be reached, or went away. A sentence."""
 
 
+class LoginFailure(LinkFailure):
+    """The server wants a log-in, and it did not come to one. A sentence; never with a token in it."""
+
+    def __init__(self, sentence: str) -> None:
+        """What a server said may stand in it, without what would steer a terminal."""
+        super().__init__("".join(each if each.isprintable() else "\ufffd" for each in sentence))
+
+
 class RpcFailure(Exception):
     """The server answered a request with an error."""
 

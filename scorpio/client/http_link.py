@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -12,12 +13,14 @@ from urllib.parse import urljoin
 from scorpio.client import mirrored
 from scorpio.client.client import Message
 from scorpio.client.event_stream import EventStream
-from scorpio.client.failures import LinkFailure
+from scorpio.client.failures import LinkFailure, LoginFailure
 from scorpio.limits import FRAME_BYTES_MAX
 from scorpio.protocol.revisions import MODERN, Revision
 
 if TYPE_CHECKING:
     import wreq
+
+    from scorpio.client.oauth.login import Login
 
 CONNECT_S = 10
 RETRY_MS = 1000
@@ -26,21 +29,30 @@ RETRY_MS = 1000
 RETRIES_MAX = 10
 """One after another without an event in between; then the server counts as gone."""
 
+OWN_STREAM_S = 1.0
+"""For a legacy server to open the stream of its own; some say nothing there before they have something to say."""
+
 CLOSE_S = 2.0
 BODY_SHOWN_CHARS = 300
 NOT_THIS_TRANSPORT = (404, 405)
 """How a server of 2024-11-05 refuses the first POST, beside 400, which a server of today may answer too.
 Source: MCP basic/transports, "Backwards Compatibility"."""
 
+LISTEN = "subscriptions/listen"
+"""Nobody waits for it, so it asks nobody to log in."""
+
 
 class HttpLink:
     """See `client.Link`."""
 
-    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
-        """`headers` are added to every request: a token, say."""
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None, login: Login | None = None) -> None:
+        """`headers` are added to every request: a token, say. `login` gets one where the server wants it."""
         self.revision: Revision | None = None
         self._url = url
         self._headers = dict(headers or {})
+        self._login = login
+        self._settled = False
+        """The handshake is done."""
         self._http: wreq.Client | None = None
         self._session = ""
         self._marked: dict[str, dict[mirrored.Path, str]] = {}
@@ -55,11 +67,22 @@ class HttpLink:
         import wreq
 
         self._receive, self._lost = receive, lost
-        self._http = wreq.Client(connect_timeout=timedelta(seconds=CONNECT_S))
+        self._http = wreq.Client(
+            connect_timeout=timedelta(seconds=CONNECT_S),
+            redirect=wreq.redirect.Policy.none(),  # a token goes to the server it is for, and nowhere else
+        )
+
+    @property
+    def busy(self) -> bool:
+        return self._login is not None and self._login.busy
 
     async def ready(self) -> None:
+        self._settled = True
         if self.revision is not None and self.revision.era != MODERN and not self._old_endpoint:
-            self._start(None, self._read_own_stream())
+            opened = asyncio.Event()
+            self._start(None, self._read_own_stream(opened))
+            with suppress(TimeoutError):  # what a server asks before it has the stream, some lose
+                await asyncio.wait_for(opened.wait(), OWN_STREAM_S)
 
     def cancel(self, request_id: int | str) -> bool:
         """Modern: the answer is no longer read, and that is the cancel."""
@@ -86,10 +109,13 @@ class HttpLink:
             job.cancel()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
         if self._session and self._http is not None:
+            headers = self._with_session({})
             try:
-                await asyncio.wait_for(self._http.delete(self._url, headers=self._with_session({})), CLOSE_S)
+                await asyncio.wait_for(self._request("DELETE", self._url, headers, quiet=True), CLOSE_S)
             except Exception:  # noqa: BLE001 whatever it is: the session expires by itself
                 pass
+        if self._login is not None:
+            await self._login.close()
         if self._http is not None:
             self._http.close()
 
@@ -102,7 +128,8 @@ class HttpLink:
         if self._old_endpoint:
             await self._post_old(message)
             return
-        response = await self._request("POST", self._url, self._headers_of(message), _encoded(message))
+        quiet = message.get("method") == LISTEN
+        response = await self._request("POST", self._url, self._headers_of(message), _encoded(message), quiet=quiet)
         self._session = _header(response, "mcp-session-id") or self._session
         kind = _header(response, "content-type")
         status = response.status.as_int()
@@ -134,7 +161,26 @@ class HttpLink:
             headers["Mcp-Session-Id"] = self._session
         return headers | self._headers
 
-    async def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> Any:
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None, *, quiet: bool = False
+    ) -> Any:
+        """With a token where there is one; a log-in where one is wanted, but not if `quiet`."""
+        if self._login is None:
+            return await self._sent(method, url, headers, body)
+        attempt = self._login.attempt(quiet=quiet)
+        try:
+            while True:
+                response = await self._sent(method, url, {**headers, **await attempt.headers(method, url)}, body)
+                wishes = [bytes(value).decode("latin-1") for value in response.headers.get_all("www-authenticate")]
+                if not await attempt.again(url, response.status.as_int(), wishes, _header(response, "dpop-nonce")):
+                    return response
+                await response.close()
+        except LoginFailure as failure:
+            if not self._settled:
+                self._lost(str(failure))  # or the handshake of the other era would ask to log in once more
+            raise
+
+    async def _sent(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> Any:
         import wreq
         from wreq.exceptions import RustPanic, TlsError
 
@@ -184,7 +230,7 @@ class HttpLink:
             await asyncio.sleep(events.retry_ms / 1000)
             headers = self._with_session({"Accept": "text/event-stream", "Last-Event-ID": events.last_id})
             try:
-                response = await self._request("GET", self._url, headers)
+                response = await self._request("GET", self._url, headers, quiet=True)
             except LinkFailure:
                 continue
             if not response.status.is_success():
@@ -195,8 +241,14 @@ class HttpLink:
         self._unanswered.discard(id_)
         self._receive({"jsonrpc": "2.0", "id": id_, "error": {"code": -32000, "message": reason}})
 
-    async def _read_own_stream(self) -> None:
+    async def _read_own_stream(self, opened: asyncio.Event) -> None:
         """Legacy: what the server says that belongs to no request. It may have no such stream."""
+        try:
+            await self._follow_own_stream(opened)
+        finally:
+            opened.set()
+
+    async def _follow_own_stream(self, opened: asyncio.Event) -> None:
         events = EventStream(RETRY_MS)
         failures = 0
         while failures <= RETRIES_MAX:
@@ -205,13 +257,14 @@ class HttpLink:
                 headers["Last-Event-ID"] = events.last_id
             failures += 1
             try:
-                response = await self._request("GET", self._url, headers)
+                response = await self._request("GET", self._url, headers, quiet=True)
                 status = response.status.as_int()
                 if status == 404 and self._session:
                     self._lost("The server has ended the session.")
                     return
                 if not response.status.is_success():
                     return
+                opened.set()
                 async for event in _events(response, events):
                     failures = 0
                     self._deliver_text(event.data)

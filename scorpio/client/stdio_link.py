@@ -33,6 +33,8 @@ STRAY_LINES_MAX = 1000
 class StdioLink:
     """See `client.Link`. What the server says on stderr goes to `said`, line by line."""
 
+    busy = False
+
     def __init__(
         self,
         command: Sequence[str],

@@ -19,6 +19,7 @@ from scorpio.client.render import Renderer
 from scorpio.client.repl import Repl
 from scorpio.client.shapes import an_object
 from scorpio.client.stdio_link import StdioLink
+from scorpio.commands.login import login_for
 from scorpio.state.home import Home, home_path
 
 WRONG_CALL = 2
@@ -42,7 +43,8 @@ def link_to(words: Sequence[str], *, headers: Sequence[str] = (), toolsets: str 
         token = os.environ.get("SCORPIO_HTTP_TOKEN")
         if token and "authorization" not in {name.lower() for name in named}:
             named["Authorization"] = f"Bearer {token}"
-        return HttpLink(url, named)
+        known = "authorization" in {name.lower() for name in named}
+        return HttpLink(url, named, None if known else login_for(url, os.environ))
     if headers:
         raise ValueError("--header is for a server at a URL; one that is started as a COMMAND gets no headers.")
     if words and not words[0].strip():

@@ -16,6 +16,7 @@ from typing import Any
 from scorpio.client.client import Client, Message, unknown_method
 from scorpio.client.failures import LinkFailure, RpcFailure
 from scorpio.client.http_link import HttpLink
+from scorpio.commands import conformance_login
 
 SAMPLES = {"string": "text", "number": 1.5, "integer": 2, "boolean": True, "array": [], "object": {}, "null": None}
 
@@ -70,7 +71,8 @@ async def _scenario(url: str) -> None:
         context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     except ValueError:
         context = {}
-    client = Client(HttpLink(url), Obliging(), revision=os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION") or "auto")
+    link = HttpLink(url, login=conformance_login.login(url, context))
+    client = Client(link, Obliging(), revision=os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION") or "auto")
     try:
         await client.connect()
         tools = await client.all("tools/list", "tools")
