@@ -60,10 +60,9 @@ def policy_for(mode: str, cwd: str, state_root: str, *, network: bool) -> Policy
         return Policy((), network=True, own_network=not network, read_only=(cwd,), hidden=hidden, private=True)
     writable, read_only = [cwd], [path for path in _obeyed(cwd) if path != cwd]
     git = os.path.join(cwd, ".git")
-    if os.path.isdir(git) and not os.path.islink(git):
+    if os.path.isdir(git) and git in read_only:
+        read_only.remove(git)
         writable.append(git)  # a place of a mount cannot be moved away with what is read-only in it
-    if os.path.islink(git) or os.path.isfile(git):
-        read_only.append(os.path.realpath(git))
     within = [path for path in read_only if path.startswith(f"{cwd.rstrip('/')}/")]
     return Policy(writable, network=True, own_network=not network, read_only=within, hidden=hidden, private=True)
 

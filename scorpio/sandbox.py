@@ -45,6 +45,10 @@ SHARED_MEMORY = "/dev/shm"
 
 AS_OTHERS, WRITABLE, EMPTY, READ_ONLY, EMPTY_FILE = "0", "1", "2", "3", "4"  # of a place in the namespace: confine.h
 
+OF_THE_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+"""Belongs to the whole machine. bubblewrap 0.8 means to cover it, but not where access() says that root may not write
+to the directory, as in /proc/sys: its files can be written all the same."""
+
 TEMPORARY = "/tmp"
 """Each command's own where it is private."""
 
@@ -218,6 +222,8 @@ class Backend:
 
     def _bubblewrap(self, policy: Policy, cwd: str) -> Sequence[str]:
         arguments = [self.program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        for path in OF_THE_KERNEL:
+            arguments += ["--ro-bind-try", path, path]
         if policy.private:
             arguments += ["--tmpfs", TEMPORARY, "--unshare-uts"]
         for kind, path in policy.places():

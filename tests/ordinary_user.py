@@ -1,0 +1,62 @@
+"""A server as root and as an ordinary user: the fixture `user`, and the command line that this user may run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builds import lacking
+from tests.links import ROOT, executable_under_test, frozen_command
+
+NOBODY = 65534
+PYTHON_OF_ALL = "/usr/bin/python3"
+
+
+@pytest.fixture(params=["as it runs", "nobody"])
+def user(request: pytest.FixtureRequest) -> int | None:
+    if request.param == "as it runs":
+        return None
+    if os.geteuid() != 0:
+        pytest.skip("an ordinary user runs all of these tests already")
+    return NOBODY
+
+
+def as_user(user: int | None) -> list[str]:
+    """What stands before a command line."""
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"] if user is not None else []
+
+
+def command_of(build: str, root: Path, user: int | None, environ: dict[str, str]) -> list[str]:
+    """The command line of a server that `user` may run; what it needs is put below `root`, and into `environ`."""
+    if build == "frozen":
+        try:
+            executable = os.path.abspath(executable_under_test())
+        except FileNotFoundError as missing:
+            lacking(str(missing))
+        if user is not None:
+            executable = str(shutil.copy(executable, root / "scorpio"))
+        return frozen_command(executable, ["core"])
+    if user is None:
+        return [sys.executable, "-m", "scorpio", "serve"]
+    return [_python_of_all(root, environ), "-m", "scorpio", "serve"]
+
+
+def _python_of_all(root: Path, environ: dict[str, str]) -> str:
+    """A Python that another user may run, with the sources and orjson where he may read them."""
+    import orjson
+
+    said = subprocess.run([PYTHON_OF_ALL, "-V"], capture_output=True, text=True, check=False).stdout.split()[-1:]
+    if not said or said[0].split(".")[:2] != [str(part) for part in sys.version_info[:2]]:
+        lacking(f"{PYTHON_OF_ALL} is not of the version that runs these tests")
+    sources = root / "sources"
+    if not sources.exists():
+        for name in ("scorpio", "tools"):
+            shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(Path(orjson.__file__).parent, sources / "orjson")
+    environ["PYTHONPATH"] = str(sources)
+    return PYTHON_OF_ALL
