@@ -15,6 +15,12 @@ from tests.ordinary_user import as_user, command_of
 from tests.toolsets.core.ways_to_write import give
 from tests.wire import Wire
 
+BACKENDS = {
+    "bubblewrap": {"SANDBOX_BACKEND": "bubblewrap"},
+    "landlock": {"SANDBOX_BACKEND": "landlock"},
+    "landlock alone": {"SANDBOX_BACKEND": "landlock", "SANDBOX_NAMESPACES": "false"},
+}
+
 SECRET = "sandbox-secret-4711"
 
 

@@ -8,29 +8,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.builds import lacking
 from tests.ordinary_user import NOBODY
-from tests.sandbox.sandbox_place import SECRET, Listener, SandboxPlace
-from tests.toolsets.core.ways_to_write import give, snapshot
+from tests.sandbox.sandbox_place import BACKENDS, SECRET, Listener, SandboxPlace
+from tests.toolsets.core.ways_to_write import snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no sandbox")
 
-BACKENDS = {
-    "bubblewrap": {"SANDBOX_BACKEND": "bubblewrap"},
-    "landlock": {"SANDBOX_BACKEND": "landlock"},
-    "landlock alone": {"SANDBOX_BACKEND": "landlock", "SANDBOX_NAMESPACES": "false"},
-}
 ALL, NONE = frozenset(BACKENDS), frozenset[str]()
 BUBBLEWRAP, ALONE = frozenset({"bubblewrap"}), frozenset({"landlock alone"})
 PYTHON = "python3 -I -S -c"
@@ -103,43 +95,6 @@ NETWORK = {
 """Program: how it reaches the listener of the test."""
 
 WITHOUT_LISTENER = {"getent": "timeout 2 getent ahosts name.example", "ping": 'ping -c 1 -W 1 "$HOST"'}
-
-
-@pytest.fixture
-def settle(build: str, user: int | None) -> Iterator[Callable[..., SandboxPlace]]:
-    """`settle("--sandbox", "workspace", **environment)`. pytest's own directories are closed to other users."""
-    places: list[SandboxPlace] = []
-    root = Path(tempfile.mkdtemp(prefix="scorpio-place-", dir="/var/tmp")).resolve()  # /tmp is each command's own
-    root.chmod(0o755)
-    if user is not None:
-        give(root, user)
-
-    def settle(*options: str, **variables: str) -> SandboxPlace:
-        if variables.get("SANDBOX_BACKEND") == "bubblewrap" and not shutil.which("bwrap"):
-            lacking("bubblewrap is not installed")
-        places.append(SandboxPlace(root, build, user, *options, **variables))
-        return places[-1]
-
-    yield settle
-    for place in places:
-        place.close()
-    shutil.rmtree(root)
-
-
-@pytest.fixture
-def other(user: int | None) -> Iterator[str]:
-    """The pid of a process of the same user."""
-    options = {} if user is None else {"user": user, "group": user, "extra_groups": []}
-    with subprocess.Popen(["sleep", "1000"], cwd="/", **options) as process:  # type: ignore[call-overload]
-        yield str(process.pid)
-        process.kill()
-
-
-@pytest.fixture
-def listener() -> Iterator[Listener]:
-    listening = Listener()
-    yield listening
-    listening.close()
 
 
 @pytest.mark.requirement("sandbox:workspace")
