@@ -6,6 +6,7 @@ Starts nothing, and does not know tools. How a policy is enforced: scorpio/sandb
 from __future__ import annotations
 
 import os
+import stat
 
 from scorpio.sandbox import ALLOWLIST, BUBBLEWRAP, Policy
 
@@ -112,7 +113,8 @@ def signatures(cwd: str) -> dict[str, tuple[int, ...]]:
             state = os.lstat(path)
         except OSError:
             continue
-        found[path] = (state.st_dev, state.st_ino)
+        since = state.st_mtime_ns if stat.S_ISLNK(state.st_mode) else 0  # a number is soon given to the next file
+        found[path] = (state.st_dev, state.st_ino, stat.S_IFMT(state.st_mode), since)
     return found
 
 
