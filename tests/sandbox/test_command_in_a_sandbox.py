@@ -141,7 +141,7 @@ def test_what_is_hidden_is_never_the_place_to_work(tmp_path: Path, monkeypatch: 
 
 def test_plan_mode_adds_no_place_to_a_sandbox(user: None) -> None:
     sandbox = Policy(("/w",), network=True, own_network=True, read_only=("/w/.git/hooks",), private=True)
-    plan = Policy(("/w/plan.md", "/work/plan.md", "/tmp/p"), network=True)
+    plan = Policy(("/w/plan.md", "/w-evil/plan.md", "/tmp/p"), network=True)
     both = within_plan(sandbox, plan, "/tmp/p")
     assert both.writable == ("/w/plan.md", "/tmp/p")
     assert (both.network, both.own_network) == (True, True)
