@@ -53,7 +53,7 @@ CURES = {
 }
 
 
-@pytest.mark.requirement("state:refused")
+@pytest.mark.requirement("home:refused")
 @pytest.mark.parametrize("how", CURES)
 @pytest.mark.parametrize("below", ["", "tasks"])
 def test_a_place_that_others_can_change_is_refused_with_its_cure(tmp_path: Path, how: str, below: str) -> None:
@@ -76,7 +76,7 @@ def test_a_directory_that_others_could_only_read_becomes_private(tmp_path: Path)
     assert stat.S_IMODE(root.stat().st_mode) == 0o700
 
 
-@pytest.mark.requirement("state:refused")
+@pytest.mark.requirement("home:refused")
 @pytest.mark.builds("frozen")
 @pytest.mark.parametrize("how", ["a symbolic link", "everybody's"])
 def test_a_server_with_such_a_state_serves_what_needs_none(
@@ -92,7 +92,7 @@ def test_a_server_with_such_a_state_serves_what_needs_none(
     assert list(root.iterdir()) == []
 
 
-@pytest.mark.requirement("state:private")
+@pytest.mark.requirement("home:private")
 @pytest.mark.parametrize("umask", ["000", "777"])
 def test_all_that_is_written_is_private_whatever_the_umask(
     start: Callable[..., ServerProcess], environ: dict[str, str], umask: str, tmp_path: Path
