@@ -6,12 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.builds import lacking
 from tests.links import ROOT, executable_under_test, frozen_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 NOBODY = 65534
 PYTHON_OF_ALL = "/usr/bin/python3"
@@ -26,6 +31,24 @@ def user(request: pytest.FixtureRequest) -> int | None:
     return NOBODY
 
 
+@pytest.fixture(scope="session")
+def common_of() -> Iterator[Callable[[int | None], Path]]:
+    """`common_of(user)`: a directory of this user for what all of his servers need, which takes seconds to make."""
+    made: dict[int | None, Path] = {}
+
+    def common_of(user: int | None) -> Path:
+        if user not in made:
+            made[user] = Path(tempfile.mkdtemp(prefix="scorpio-common-", dir="/var/tmp")).resolve()
+            made[user].chmod(0o755)
+            if user is not None:
+                os.chown(made[user], user, user)
+        return made[user]
+
+    yield common_of
+    for path in made.values():
+        shutil.rmtree(path)
+
+
 def as_user(user: int | None) -> list[str]:
     """What stands before a command line."""
     return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups"] if user is not None else []
@@ -33,13 +56,15 @@ def as_user(user: int | None) -> list[str]:
 
 def command_of(build: str, root: Path, user: int | None, environ: dict[str, str]) -> list[str]:
     """The command line of a server that `user` may run; what it needs is put below `root`, and into `environ`."""
+    environ["SCORPIO_CACHE_DIR"] = str(root / "cache")
     if build == "frozen":
         try:
             executable = os.path.abspath(executable_under_test())
         except FileNotFoundError as missing:
             lacking(str(missing))
         if user is not None:
-            executable = str(shutil.copy(executable, root / "scorpio"))
+            own = root / "scorpio"
+            executable = str(own if own.exists() else shutil.copy(executable, own))
         return frozen_command(executable, ["core"])
     if user is None:
         return [sys.executable, "-m", "scorpio", "serve"]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def settle(build: str, user: int | None) -> Iterator[Callable[..., SandboxPlace]]:
+def settle(
+    build: str, user: int | None, common_of: Callable[[int | None], Path]
+) -> Iterator[Callable[..., SandboxPlace]]:
     """`settle("--sandbox", "workspace", **environment)`. pytest's own directories are closed to other users."""
     places: list[SandboxPlace] = []
     root = Path(tempfile.mkdtemp(prefix="scorpio-place-", dir="/var/tmp")).resolve()  # /tmp is each command's own
@@ -28,7 +30,7 @@ def settle(build: str, user: int | None) -> Iterator[Callable[..., SandboxPlace]
     def settle(*options: str, **variables: str) -> SandboxPlace:
         if variables.get("SANDBOX_BACKEND") == "bubblewrap" and not shutil.which("bwrap"):
             lacking("bubblewrap is not installed")
-        places.append(SandboxPlace(root, build, user, *options, **variables))
+        places.append(SandboxPlace(root, common_of(user), build, user, *options, **variables))
         return places[-1]
 
     yield settle

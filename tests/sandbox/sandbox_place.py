@@ -69,10 +69,10 @@ class Listener:
 class SandboxPlace:
     """`root/work` is the workspace, `root/home` the home directory, `root/beside` somewhere else."""
 
-    def __init__(self, root: Path, build: str, user: int | None, *options: str, **variables: str) -> None:
+    def __init__(self, root: Path, common: Path, build: str, user: int | None, *options: str, **variables: str) -> None:
         self.root = root
         self.work, self.home, self.beside = (root / name for name in ("work", "home", "beside"))
-        own = {"SCORPIO_CACHE_DIR": str(root / "cache"), "TMPDIR": str(root / "temporary")}
+        own = {"TMPDIR": str(root / "temporary")}
         marked = {"A_TOKEN": SECRET, "B_KEY": SECRET, "SECRET_C": SECRET, "PLAIN": "plain"}
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         environ = clean_environment(self.home, {**own, **marked, **git, **variables})
@@ -80,7 +80,7 @@ class SandboxPlace:
             self._make()
             if user is not None:
                 give(root, user)
-        command = [*as_user(user), *command_of(build, root, user, environ), *options]
+        command = [*as_user(user), *command_of(build, common, user, environ), *options]
         self.wire = Wire(ChildProcess(command, environ, root / "stderr", self.work), "2025-06-18")
         self.wire.open()
 

@@ -120,16 +120,16 @@ class Place:
 
 
 @pytest.fixture
-def settle(build: str, user: int | None) -> Iterator[Callable[..., Place]]:
+def settle(build: str, user: int | None, common_of: Callable[[int | None], Path]) -> Iterator[Callable[..., Place]]:
     """`settle(**environment)`: a place with a server. pytest's own directories are closed to other users."""
     places: list[Place] = []
     root = Path(tempfile.mkdtemp(prefix="scorpio-place-"))
     root.chmod(0o755)
 
     def make(wrapped: tuple[str, ...] = (), **variables: str) -> Place:
-        own = {"SCORPIO_CACHE_DIR": str(root / "cache"), "TMPDIR": str(root / "temporary")}
+        own = {"TMPDIR": str(root / "temporary")}
         environ = clean_environment(root, {**own, **variables})
-        command = [*wrapped, *command_of(build, root, user, environ)]
+        command = [*wrapped, *command_of(build, common_of(user), user, environ)]
         places.append(Place(root / str(len(places)), command, environ, user))
         return places[-1]
 
