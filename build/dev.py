@@ -156,6 +156,17 @@ def wheel(options: argparse.Namespace) -> int:
     return _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
 
 
+def audit(options: argparse.Namespace) -> int:
+    """Needs the index's service of known faults: elsewhere it fails, and says so, rather than find nothing."""
+    import environment
+
+    program = str(environment.auditor())
+    locks = [part for name in (environment.BUILD, environment.DEV) for part in ("-r", name)]
+    return _call(
+        [program, "--strict", "--require-hashes", "--disable-pip", "--progress-spinner=off", *locks, *options.rest]
+    )
+
+
 def release(options: argparse.Namespace) -> int:
     machine.require(machine.BUILD_NEEDS)
     import release
@@ -210,6 +221,7 @@ VERBS = (
     Verb("soak", "repeat the tests marked `faults` against the executable", soak, "dev", "pytest"),
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
     Verb("wheel", "build the platform wheel that holds the executable", wheel, "dev"),
+    Verb("audit", "ask whether a pinned library has a known fault", audit, "build", "pip-audit"),
     Verb("release", "rehearse a release for this platform; publishes nothing", release, "dev", "build/release.py"),
     Verb("picture", "record a session with the executable and draw build/recording.svg", picture, "build"),
     Verb("clean", "remove dist/ and .cache/, and nothing else", clean),

@@ -1,4 +1,4 @@
-"""The two environments under .cache/: `venv` for Python, `npm` for the clients of other makers that tests run.
+"""The environments under .cache/: `venv` for Python, `npm` for the clients of other makers that tests run, `audit`.
 
 Installs exactly what the committed lock files name, hash by hash, and nothing when that is already there. Does not
 choose versions and knows no index address: pip's and npm's own configuration do.
@@ -21,6 +21,9 @@ from machine import ROOT, SCRATCH, Stop
 
 VENV = SCRATCH / "venv"
 STAMP = VENV / "scorpio-requirements.json"
+AUDIT = SCRATCH / "audit"
+AUDIT_LOCK = "requirements-audit.txt"
+AUDIT_STAMP = AUDIT / "scorpio-requirements.sha256"
 NPM = SCRATCH / "npm"
 NPM_SOURCE = ROOT / "tests" / "clients"
 NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
@@ -69,6 +72,20 @@ def enter(arguments: list[str]) -> None:
     if os.name == "nt":  # its exec returns to the shell before the new process is done
         sys.exit(subprocess.run(command, env=python_environment(), check=False).returncode)
     os.execve(command[0], command, python_environment())
+
+
+def auditor() -> Path:
+    """pip-audit, in .cache/audit, which holds what requirements-audit.txt names."""
+    with _alone():
+        python = AUDIT / "bin" / "python"
+        if not AUDIT_STAMP.is_file() or AUDIT_STAMP.read_text("utf-8") != _digest(ROOT / AUDIT_LOCK):
+            machine.require(machine.VENV_NEEDS)
+            _say(f"Installing {AUDIT_LOCK} into .cache/audit")
+            _run([sys.executable, "-m", "venv", "--clear", str(AUDIT)], "python -m venv")
+            install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r"]
+            _run([str(python), *install, str(ROOT / AUDIT_LOCK)], "pip install")
+            AUDIT_STAMP.write_text(_digest(ROOT / AUDIT_LOCK), "utf-8")
+        return AUDIT / "bin" / "pip-audit"
 
 
 def ensure_clients() -> None:

@@ -6,6 +6,7 @@ Starts nothing, and does not know tools. How a policy is enforced: scorpio/sandb
 from __future__ import annotations
 
 import os
+import stat
 
 from scorpio.sandbox import ALLOWLIST, BUBBLEWRAP, Policy
 
@@ -60,10 +61,9 @@ def policy_for(mode: str, cwd: str, state_root: str, *, network: bool) -> Policy
         return Policy((), network=True, own_network=not network, read_only=(cwd,), hidden=hidden, private=True)
     writable, read_only = [cwd], [path for path in _obeyed(cwd) if path != cwd]
     git = os.path.join(cwd, ".git")
-    if os.path.isdir(git) and not os.path.islink(git):
+    if os.path.isdir(git) and git in read_only:
+        read_only.remove(git)
         writable.append(git)  # a place of a mount cannot be moved away with what is read-only in it
-    if os.path.islink(git) or os.path.isfile(git):
-        read_only.append(os.path.realpath(git))
     within = [path for path in read_only if path.startswith(f"{cwd.rstrip('/')}/")]
     return Policy(writable, network=True, own_network=not network, read_only=within, hidden=hidden, private=True)
 
@@ -113,7 +113,8 @@ def signatures(cwd: str) -> dict[str, tuple[int, ...]]:
             state = os.lstat(path)
         except OSError:
             continue
-        found[path] = (state.st_dev, state.st_ino)
+        since = state.st_mtime_ns if stat.S_ISLNK(state.st_mode) else 0  # a number is soon given to the next file
+        found[path] = (state.st_dev, state.st_ino, stat.S_IFMT(state.st_mode), since)
     return found
 
 

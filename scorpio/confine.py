@@ -117,9 +117,9 @@ def _restrict_files(handled: tuple[int, int, int], places: Sequence[Place]) -> N
     rules = _call(LANDLOCK_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for access, _, path in places:
-            if not access or not os.path.lexists(path):
+            if not access or (path and not os.path.lexists(path)):
                 continue
-            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC) if path else os.dup(1)
             try:
                 _call(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", access, place), 0)
             finally:

@@ -45,6 +45,10 @@ SHARED_MEMORY = "/dev/shm"
 
 AS_OTHERS, WRITABLE, EMPTY, READ_ONLY, EMPTY_FILE = "0", "1", "2", "3", "4"  # of a place in the namespace: confine.h
 
+OF_THE_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+"""Belongs to the whole machine. bubblewrap 0.8 means to cover it, but not where access() says that root may not write
+to the directory, as in /proc/sys: its files can be written all the same."""
+
 TEMPORARY = "/tmp"
 """Each command's own where it is private."""
 
@@ -184,10 +188,10 @@ class Backend:
             found.append("Nothing may be written anywhere, and the shell's own syntax is restricted.")
         return found
 
-    def confined(self, policy: Policy, command: str, *, cwd: str, log_path: str) -> Confined:
+    def confined(self, policy: Policy, command: str, *, cwd: str) -> Confined:
         """For one command; cheap. Raises SandboxRefusal."""
         if self.kind == LANDLOCK:
-            return Confined((), self._landlock(policy, cwd, log_path), {})
+            return Confined((), self._landlock(policy, cwd), {})
         if self.kind == BUBBLEWRAP:
             return Confined(self._bubblewrap(policy, cwd), self._filter_for_later(policy), {})
         from scorpio.readonly_commands import refusal
@@ -197,7 +201,7 @@ class Backend:
             raise SandboxRefusal(why)
         return Confined((), (), {"PATH": SYSTEM_PATH})
 
-    def _landlock(self, policy: Policy, cwd: str, log_path: str) -> Sequence[str]:
+    def _landlock(self, policy: Policy, cwd: str) -> Sequence[str]:
         devices = IOCTL_DEVICE if self.abi >= ABI_DEVICES else 0
         handled = WRITE_FILE | TRUNCATE | CHANGE_DIRECTORY | MAKE_DEVICES | devices
         sockets = policy.network and not policy.own_network
@@ -206,7 +210,7 @@ class Backend:
         program = filter_program(os.uname().machine, network=sockets, metadata=not self.namespace, mounts=True).hex()
         write = WRITE_FILE | TRUNCATE
         places = [(write | devices, AS_OTHERS, path) for path in DEVICES]
-        places.append((write, AS_OTHERS, log_path))  # `>/dev/stderr` opens it anew
+        places.append((write, AS_OTHERS, ""))  # its output: `>/dev/stderr` opens it anew
         if self.namespace and not any(path.startswith(SHARED_MEMORY) for path in (cwd, *policy.writable)):
             places.append((write | CHANGE_DIRECTORY, EMPTY, SHARED_MEMORY))
         for kind, path in policy.places():
@@ -218,6 +222,8 @@ class Backend:
 
     def _bubblewrap(self, policy: Policy, cwd: str) -> Sequence[str]:
         arguments = [self.program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        for path in OF_THE_KERNEL:
+            arguments += ["--ro-bind-try", path, path]
         if policy.private:
             arguments += ["--tmpfs", TEMPORARY, "--unshare-uts"]
         for kind, path in policy.places():
@@ -341,7 +347,7 @@ async def _probed(backend: Backend, place: str, private: bool) -> str:
     for path in (file, os.path.join(place, "outside")):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     policy = Policy((inside, file), network=private, own_network=private, read_only=(place,), private=private)
-    confined = backend.confined(policy, PROBE, cwd=place, log_path="/dev/null")
+    confined = backend.confined(policy, PROBE, cwd=place)
     environment = {"PATH": os.environ.get("PATH") or SYSTEM_PATH, "SCORPIO_PROBE": place}
     try:
         probe = await process.spawn(

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 
+from scorpio.command_environment import SECRETS
 from scorpio.command_job import SpawnFailure
 
 TYPE_CHECKING = False
@@ -90,7 +91,8 @@ class Supervisors:
         name = os.environ.get("SCORPIO_SUPERVISOR", "")
         if not name:
             root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-            return sys.executable, [sys.executable, "-I", "-S", "-c", TWIN, root], os.environ
+            environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
+            return sys.executable, [sys.executable, "-I", "-S", "-c", TWIN, root], environment
         if name != self.program_name:
             # Kept open: an upgrade that replaces or deletes the file must not stop a running server from working.
             try:

@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 
+from scorpio.command_environment import SECRETS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -33,8 +35,8 @@ def command(module: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """All of ours, because the frozen program needs its own variables."""
-    inherited = dict(os.environ)
+    """All of ours but secrets, because the frozen program needs its own variables."""
+    inherited = {name: value for name, value in os.environ.items() if name not in SECRETS}
     inherited["MALLOC_ARENA_MAX"] = "1"  # each arena of a thread reserves 64 MiB of the address space
     if not getattr(sys, "frozen", False):
         root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

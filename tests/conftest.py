@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.links import Link
 
-pytest_plugins = ("tests.builds", "tests.web_site")
+pytest_plugins = ("tests.builds", "tests.ordinary_user", "tests.web_site")
 
 TRANSPORTS = ("in-process", "stdio", "frozen", "http")
 """Where every `connect` test runs. `http-frozen` is for those that name it: the executable over HTTP."""

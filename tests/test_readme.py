@@ -19,7 +19,7 @@ import pytest
 
 from scorpio import __version__
 from scorpio.settings import KEYS
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import ROOT, executable_under_test
 
 BOUND_S = 90.0

@@ -9,7 +9,7 @@
  *   not installed but can be read from descriptor 9, for a program that sets up more first), and then for each place:
  *   Landlock access (0: none), what it is in the namespace (0: as all others, 1: writable, 2: an empty directory of the
  *   command's own, 3: read-only though it is in a writable one, 4: an empty file), path. A place that does not exist is
- *   skipped; what is in another comes after it.
+ *   skipped; what is in another comes after it. An empty path is the command's output, which may be hidden by then.
  */
 #ifndef CONFINE_H
 #define CONFINE_H
@@ -111,12 +111,13 @@ static long restrict_files(char **strings, char **places, long count) {
     for (long at = 0; at < count && !error; at += 3) {
         struct landlock_path_beneath_attr rule = {number(places[at]), -1};
         if (!rule.allowed_access) continue;
-        long place = CALL4(openat, AT_FDCWD, places[at + 2], O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+        int output = !*places[at + 2];
+        long place = output ? 1 : CALL4(openat, AT_FDCWD, places[at + 2], O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
         if (place == -ENOENT) continue;
         if (place < 0) return place;
         rule.parent_fd = (int)place;
         error = CALL4(landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-        CALL1(close, place);
+        if (!output) CALL1(close, place);
     }
     if (!error) error = CALL2(landlock_restrict_self, rules, 0);
     CALL1(close, rules);

@@ -95,7 +95,11 @@ def _state(home: Home) -> Iterator[Finding]:
     if not os.access(nearest, os.W_OK):
         yield "directory", False, f"{nearest} cannot be written; set SCORPIO_HOME to a directory of yours."
         return
-    if root.exists() and stat.S_IMODE(root.stat().st_mode) & 0o077:
+    if root.is_symlink() or (root.exists() and not root.is_dir()):
+        yield "directory", False, f"{root} is not a directory. Move it away or set SCORPIO_HOME."
+    elif root.exists() and root.stat().st_uid != os.geteuid():
+        yield "directory", False, f"{root} belongs to user {root.stat().st_uid}. Set SCORPIO_HOME."
+    elif root.exists() and stat.S_IMODE(root.stat().st_mode) & 0o077:
         yield "directory", False, f"others may look into {root}: chmod 700 {root}"
     else:
         yield "directory", True, f"{root}{'' if root.exists() else ' (made with the first use)'}"

@@ -98,7 +98,7 @@ def _installation_key(home: Home) -> bytes:
             pass
         finally:
             os.unlink(staged)
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as stream:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             kept = stream.read(KEY_BYTES)
         return kept if len(kept) == KEY_BYTES else fresh
     except OSError:

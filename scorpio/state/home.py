@@ -35,7 +35,8 @@ class Home:
     def directory(self, *parts: str) -> str:
         """The same path as a directory of ours, created 0700 where missing.
 
-        Raises OSError whose text names the path and the cure: not creatable, a symbolic link, another user's.
+        Raises OSError whose text names the path and the cure: not creatable, a symbolic link, another user's, one that
+        others may write to.
         """
         path = self.root
         self._own(path, parents=True)
@@ -62,5 +63,9 @@ class Home:
             raise OSError(f"State cannot be written: {path} is not a directory. Move it away or set SCORPIO_HOME")
         if found.st_uid != os.geteuid():
             raise OSError(f"State cannot be written: {path} belongs to user {found.st_uid}. Set SCORPIO_HOME")
+        if found.st_mode & 0o022:
+            raise OSError(
+                f"State cannot be written: others may write to {path}. Look at what is in it, then chmod 700 it"
+            )
         if found.st_mode & 0o077:
             os.chmod(path, PRIVATE_DIRECTORY)

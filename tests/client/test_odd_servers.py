@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
 from tests.client import odd_server
+from tests.lacking import lacking
 from tests.links import executable_under_test
 
 LINES = (

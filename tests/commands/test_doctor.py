@@ -47,6 +47,20 @@ def test_the_sandbox_in_force_is_told(run: Run) -> None:
     assert "allowlist" in weakest
 
 
+@pytest.mark.requirement("sandbox:doctor")
+def test_the_sandbox_of_commands_is_off_and_said_to_be(run: Run) -> None:
+    shown = run().stdout
+    assert "ok   --sandbox: off: a command can do all that you can." in line(shown, "--sandbox")
+    for name in ("bubblewrap", "landlock", "landlock alone"):
+        said = line(shown, name)
+        assert "workspace: it can write the working directory" in said or "not here: " in said
+    on = line(run(SANDBOX="read-only", SANDBOX_NETWORK="true").stdout, "bubblewrap")
+    assert "read-only: it can write nothing but temporary files" in on or "not here: " in on
+    none = line(run(SANDBOX="workspace", SANDBOX_REQUIRED="true", SANDBOX_BACKEND="allowlist").stdout, "--sandbox")
+    assert "FAIL" in none
+    assert "no command runs" in none
+
+
 def test_what_is_missing_comes_with_its_cure(run: Run) -> None:
     done = run()
     assert done.returncode == 1

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builds import lacking
+from tests.lacking import lacking
 from tests.links import executable_under_test
 
 BOUND_S = 60.0

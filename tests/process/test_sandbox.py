@@ -24,7 +24,7 @@ async def run(commands: Commands, backend: Backend, policy: Policy, command: str
     """(exit code, output) of a command under a policy."""
     commands.log.unlink(missing_ok=True)
     cwd = str(commands.directory)
-    confined = backend.confined(policy, command, cwd=cwd, log_path=str(commands.log))
+    confined = backend.confined(policy, command, cwd=cwd)
     started = await commands.start(command, prefix=confined.prefix, confinement=confined.confinement)
     ended = await started.wait_shell()
     return ended.code, commands.log.read_text()
@@ -124,7 +124,7 @@ def test_places_that_are_gone_are_passed_over(commands: Commands) -> None:
 
 def broken(backend: Backend, at: int, value: str, commands: Commands) -> tuple[str, ...]:
     policy = Policy((str(commands.directory),))
-    strings = list(backend.confined(policy, "", cwd="/", log_path=str(commands.log)).confinement)
+    strings = list(backend.confined(policy, "", cwd="/").confinement)
     strings[at] = value
     return tuple(strings)
 
@@ -165,7 +165,7 @@ def test_half_a_confinement_runs_nothing(commands: Commands, strings: tuple[str,
 
 def test_the_allowlist_runs_what_it_knows_by_a_path_of_the_system(tmp_path: Path) -> None:
     backend = Backend(ALLOWLIST)
-    arguments: dict[str, Any] = {"cwd": str(tmp_path), "log_path": "/dev/null"}
+    arguments: dict[str, Any] = {"cwd": str(tmp_path)}
     confined = backend.confined(Policy(), "ls -l", **arguments)
     assert (confined.prefix, confined.confinement) == ((), ())
     assert confined.variables == {"PATH": sandbox.SYSTEM_PATH}

@@ -161,7 +161,7 @@ class BackgroundTasks:
         if path:
             environment["PATH"] = path
         environment.update(variables or {})
-        confined = await self._plans.confine(owner, command, cwd=cwd, log_path=log_path)
+        confined = await self._plans.confine(owner, command, cwd=cwd)
         free = None
         if confined is None or not confined.planned:  # nothing is waited for from here to the hand-over
             free = self._plans.free.begin(owner, command)

@@ -95,7 +95,7 @@ class Plans:
 
     # -- what a command may do
 
-    async def confine(self, owner: str, command: str, *, cwd: str, log_path: str) -> Confined | None:
+    async def confine(self, owner: str, command: str, *, cwd: str) -> Confined | None:
         """How a command is to be started now, by plan mode and `--sandbox`; None: as ever. Raises ToolFailure.
 
         Whoever starts it does so before he waits for anything: then none slips by that begins after `enter`.
@@ -103,13 +103,13 @@ class Plans:
         await self.sandboxing.prepare()
         while self.settings.plan_mode_enforce == "strict" and (mode := self.of(owner, cwd)) is not None:
             if self._backend is not None or self.sandboxing.in_force:
-                return self._confined(mode, command, cwd, log_path)
+                return self._confined(mode, command, cwd)
             await self.backend()
         if not self.sandboxing.in_force:
             return None
-        return self.sandboxing.confined(command, cwd=cwd, log_path=log_path, plan=None, temporary="")
+        return self.sandboxing.confined(command, cwd=cwd, plan=None, temporary="")
 
-    def _confined(self, mode: Mode, command: str, cwd: str, log_path: str) -> Confined:
+    def _confined(self, mode: Mode, command: str, cwd: str) -> Confined:
         from scorpio.readonly_commands import outward
         from scorpio.sandbox import SandboxRefusal
 
@@ -120,12 +120,10 @@ class Plans:
         policy = self.policy(mode)
         try:
             if self.sandboxing.in_force:
-                confined = self.sandboxing.confined(
-                    command, cwd=cwd, log_path=log_path, plan=policy, temporary=temporary
-                )
+                confined = self.sandboxing.confined(command, cwd=cwd, plan=policy, temporary=temporary)
             else:
                 assert self._backend is not None
-                confined = self._backend.confined(policy, command, cwd=cwd, log_path=log_path)
+                confined = self._backend.confined(policy, command, cwd=cwd)
         except SandboxRefusal as refusal:
             raise ToolFailure(f"Plan mode is active. {refusal} {HOW_IT_ENDS}") from None
         names = ("TMPDIR", "TMP", "TEMP")

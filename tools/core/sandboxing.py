@@ -70,7 +70,7 @@ class Sandboxing:
             return "Commands are refused (--sandbox-required)."
         return "Commands run with all rights of this user; --sandbox-required would refuse them."
 
-    def confined(self, command: str, *, cwd: str, log_path: str, plan: Policy | None, temporary: str) -> Confined:
+    def confined(self, command: str, *, cwd: str, plan: Policy | None, temporary: str) -> Confined:
         """Where it is in force. `plan`: what plan mode allows, with its directory. Raises ToolFailure."""
         from scorpio import command_sandbox, sandbox
 
@@ -88,7 +88,7 @@ class Sandboxing:
         if self._backend.kind != sandbox.BUBBLEWRAP or len(command) >= LONG_COMMAND_CHARS:
             scratch = _scratch()
             policy.writable = (*policy.writable, scratch)
-        confined = self._backend.confined(policy, command, cwd=cwd, log_path=log_path)
+        confined = self._backend.confined(policy, command, cwd=cwd)
         confined.scratch_path = scratch
         confined.without = command_sandbox.secret_variable
         place = sandbox.TEMPORARY if self._backend.kind == sandbox.BUBBLEWRAP else scratch

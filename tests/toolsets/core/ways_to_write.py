@@ -124,6 +124,7 @@ REFUSED_EVERYWHERE = {
     "mknod of a disk": 'mknod "$TMPDIR/disk" b 7 0',
     "io_uring": f"{PYTHON} 'import ctypes, os; p = ctypes.create_string_buffer(120); "
     "n = ctypes.CDLL(None, use_errno=True).syscall(425, 4, p); os._exit(0 if n >= 0 else 1)'",
+    "a setting of the kernel": "v=$(cat /proc/sys/kernel/core_pattern); echo $v > /proc/sys/kernel/core_pattern",
     "typing into a terminal": f"{PYTHON} 'import fcntl, os, pty; fcntl.ioctl(pty.openpty()[1], 0x5412, b\"x\")'",
     "an internet socket": f"{PYTHON} 'import socket; socket.socket()'",
     "a raw socket": f"{PYTHON} 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'",
