@@ -32,6 +32,8 @@ PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # linux/prctl
 SHELL_PID, STARTED, FAILED, SHELL_ENDED, EXITED_SENT, GONE_SENT, CODE, SIGNAL, REASON = range(9)
 REASONS = ("-", "output", "server", "lost")
 
+ENDED = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
+
 RUNNING, ASKED, KILLING = range(3)
 
 JOB_FIELDS = 13
@@ -60,7 +62,10 @@ class Job:
 
 
 class Supervisor:
-    """Guard or parent: both run `loop`; only one that is `watching` reads control, kills and watches the log."""
+    """Guard or parent: both run `loop`; only one that is `watching` reads control, kills and watches the log.
+
+    A command may kill one between any two steps: a mark follows what it stands for, and what is done twice does no harm.
+    """
 
     def __init__(self, job: Job, guard_pid: int, parent_pid: int, shared: memoryview, watching: bool) -> None:
         self.job = job
@@ -99,8 +104,8 @@ class Supervisor:
 
     def send_started(self, parent_pid: int) -> None:
         if not self.shared[STARTED]:
-            self.shared[STARTED] = 1
             self.send(f"started {self.shared[SHELL_PID]} {parent_pid}\n")
+            self.shared[STARTED] = 1
 
     def exited_line(self) -> str:
         return f"exited {self.shared[CODE]} {self.shared[SIGNAL]} {REASONS[self.shared[REASON]]}"
@@ -109,10 +114,10 @@ class Supervisor:
         self.settle_at = 0
         exited = "" if self.shared[EXITED_SENT] else self.exited_line() + "\n"
         end = "gone\n" if gone and not self.shared[GONE_SENT] else ""
-        self.shared[EXITED_SENT] = 1
-        self.shared[GONE_SENT] |= gone
         if exited or end:
             self.send(exited + end)
+        self.shared[EXITED_SENT] = 1
+        self.shared[GONE_SENT] |= gone
 
     # -- how the shell ended
 
@@ -134,11 +139,11 @@ class Supervisor:
         self.shared[CODE], self.shared[SIGNAL] = code, number
         if reason:
             self.shared[REASON] = REASONS.index(reason)
-        self.shared[SHELL_ENDED] = 1
         if self.job.delete and not self.job.delete.endswith(b"/"):
             _delete(self.job.delete)
         if self.job.status:
             self.write_status()
+        self.shared[SHELL_ENDED] = 1
         self.settle_at = _now_ms() + self.job.settle_ms
 
     def parent_ended(self, status: int) -> None:
@@ -146,26 +151,31 @@ class Supervisor:
         if os.WIFEXITED(status) or not self.shared[SHELL_PID]:
             return
         self.send_started(0)
-        if not self.shared[SHELL_ENDED] and not process_exists(self.shared[SHELL_PID]):
+        if self.shared[SHELL_ENDED]:
+            self.settle_at = _now_ms() + self.job.settle_ms  # the parent may not have told it
+        elif not process_exists(self.shared[SHELL_PID]):
             self.shell_ended(-1, -1, "lost")
 
     def reap(self) -> bool:
         """True while a child is left."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+                # Looked at before it is reaped: how the shell ended must be known to both, or dies with this process.
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+                if not ended:
+                    return True
+                pid = ended.si_pid
+                if pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED] and ended.si_code in ENDED:
+                    exited = ended.si_code == os.CLD_EXITED
+                    self.shell_ended(ended.si_status if exited else -1, -1 if exited else ended.si_status)
+                _, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return False
-            if not pid:
-                return True
-            if os.WIFSTOPPED(status):
-                if pid == self.parent_pid:
+            if pid == self.parent_pid:
+                if os.WIFSTOPPED(status):
                     os.kill(pid, signal.SIGCONT)
-            elif pid == self.parent_pid:
-                self.parent_ended(status)
-            elif pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED]:
-                code = os.waitstatus_to_exitcode(status)
-                self.shell_ended(code if code >= 0 else -1, -code if code < 0 else -1)
+                else:
+                    self.parent_ended(status)
 
     def finish(self) -> None:
         if self.shared[FAILED]:
