@@ -28,11 +28,10 @@ STUCK_AGAIN_MS = 500
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # linux/prctl.h
 
-# Places in the memory that both processes see. CODE and SIGNAL are -1 for none, REASON is an index into REASONS.
+# Places in the memory that both processes see; a mark follows what it stands for, as either may be killed.
+# CODE and SIGNAL are -1 for none, REASON is an index into REASONS.
 SHELL_PID, STARTED, FAILED, SHELL_ENDED, EXITED_SENT, GONE_SENT, CODE, SIGNAL, REASON = range(9)
 REASONS = ("-", "output", "server", "lost")
-
-ENDED = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 
 RUNNING, ASKED, KILLING = range(3)
 
@@ -62,10 +61,7 @@ class Job:
 
 
 class Supervisor:
-    """Guard or parent: both run `loop`; only one that is `watching` reads control, kills and watches the log.
-
-    A command may kill one between any two steps: a mark follows what it stands for, and what is done twice does no harm.
-    """
+    """Guard or parent: both run `loop`; only one that is `watching` reads control, kills and watches the log."""
 
     def __init__(self, job: Job, guard_pid: int, parent_pid: int, shared: memoryview, watching: bool) -> None:
         self.job = job
@@ -140,7 +136,10 @@ class Supervisor:
         if reason:
             self.shared[REASON] = REASONS.index(reason)
         if self.job.delete and not self.job.delete.endswith(b"/"):
-            _delete(self.job.delete)
+            try:
+                os.unlink(self.job.delete)
+            except OSError:
+                pass
         if self.job.status:
             self.write_status()
         self.shared[SHELL_ENDED] = 1
@@ -165,17 +164,16 @@ class Supervisor:
                 if not ended:
                     return True
                 pid = ended.si_pid
-                if pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED] and ended.si_code in ENDED:
-                    exited = ended.si_code == os.CLD_EXITED
-                    self.shell_ended(ended.si_status if exited else -1, -1 if exited else ended.si_status)
+                if pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED] and ended.si_code != os.CLD_STOPPED:
+                    how = (ended.si_status, -1)
+                    self.shell_ended(*(how if ended.si_code == os.CLD_EXITED else how[::-1]))
                 _, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return False
-            if pid == self.parent_pid:
-                if os.WIFSTOPPED(status):
-                    os.kill(pid, signal.SIGCONT)
-                else:
-                    self.parent_ended(status)
+            if pid == self.parent_pid and os.WIFSTOPPED(status):
+                os.kill(pid, signal.SIGCONT)
+            elif pid == self.parent_pid:
+                self.parent_ended(status)
 
     def finish(self) -> None:
         if self.shared[FAILED]:
@@ -398,10 +396,3 @@ def main() -> None:
 
 def _now_ms() -> float:
     return time.monotonic() * 1000
-
-
-def _delete(path: bytes) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
