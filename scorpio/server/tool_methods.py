@@ -5,6 +5,7 @@ Source: MCP server/tools. Arguments that fail the schema are a tool error, so th
 
 from __future__ import annotations
 
+import errno
 import time
 
 from scorpio.protocol.content import shaped
@@ -102,6 +103,8 @@ def _call(
         result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
     except ToolFailure as failed:
         result = text(str(failed), is_error=True)
+    except OSError as fault:
+        result = _starved(fault)
     return shape(server, peer, entry, result, meta.revision)
 
 
@@ -121,9 +124,19 @@ def _start(
             result = await entry.handle(arguments, call)
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
+        except OSError as fault:
+            result = _starved(fault)
         return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
+
+
+def _starved(fault: OSError) -> ToolResult:
+    """What the model is told where the machine has run out of something; any other fault is a bug, and goes on."""
+    said = STARVED.get(fault.errno or 0)
+    if said is None:
+        raise fault
+    return text(said, is_error=True)
 
 
 def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:
@@ -154,5 +167,16 @@ def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResu
         return server.encode(result.structured)
     return server.encode_result({"content": shaped(result.content, revision)}, revision)
 
+
+NO_DESCRIPTORS = "There are no file descriptors left. Try again when other commands or connections have ended."
+NO_SPACE = "There is no space left on the disk. Make room, then try again."
+
+STARVED = {
+    errno.EMFILE: NO_DESCRIPTORS,
+    errno.ENFILE: NO_DESCRIPTORS,
+    errno.ENOSPC: NO_SPACE,
+    errno.EDQUOT: NO_SPACE,
+}
+"""What any line of a handler may meet, its first import too."""
 
 METHODS = {"tools/list": Method(list_tools), "tools/call": Method(call_tool)}

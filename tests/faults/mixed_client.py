@@ -1,6 +1,6 @@
-"""One server and its client in the mixed load: sends, cancels, counts answers, ends it in some way. Standard library only.
+"""One server and its client in the mixed load: sends, cancels, counts answers, ends it in some way.
 
-Runs under the system's Python as another user too, so it imports nothing of the tests or of the program.
+Runs under the system's Python as another user too: standard library only, nothing of the tests or of the program.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import threading
@@ -30,21 +29,17 @@ ENDS = ("end of input", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL", "vanish", "shu
 
 class Client:
     def __init__(
-        self, command: Sequence[str], environ: Mapping[str, str], cwd: Path, log: Path, limits: Mapping[int, int]
+        self, command: Sequence[str], environ: Mapping[str, str], cwd: Path, log: Path, limits: Sequence[str]
     ) -> None:
-        def limit() -> None:
-            for what, most in limits.items():
-                resource.setrlimit(what, (most, most))
-
+        """`limits`: options of prlimit, such as `--nofile=20`."""
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                [*command],
+                [*(("prlimit", *limits) if limits else ()), *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env=dict(environ),
                 cwd=cwd,
-                preexec_fn=limit if limits else None,
             )
         self.starved = bool(limits)
         self.lock = threading.Condition()
@@ -166,8 +161,8 @@ class Client:
 
     def _answered(self, message: dict[str, Any]) -> None:
         number = message["id"]
-        if number == "end":
-            return
+        if type(number) is str:
+            return  # of a message of junk, or of the end
         if number in self.cancelled:
             return  # it was on its way already
         if number not in self.sent:

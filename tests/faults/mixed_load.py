@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import sqlite3
@@ -26,9 +25,12 @@ import zlib
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.faults.mixed_client import ENDS, Client
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LIVES_AT_ONCE = 2
 OPEN_MAX = 12
@@ -70,7 +72,7 @@ class Web(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             self.wfile.write(body)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815  # the library's name
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -131,9 +133,9 @@ class Load:
 
     # -- servers
 
-    def client(self, name: str, limits: dict[int, int] | None = None) -> Client:
+    def client(self, name: str, limits: Sequence[str] = ()) -> Client:
         command = [self.executable, "serve", "--toolsets", "core,sum,schemas"]
-        return Client(command, self.environ, self.project, self.place / f"stderr-{name}", limits or {})
+        return Client(command, self.environ, self.project, self.place / f"stderr-{name}", limits)
 
     def act(self, client: Client, choose: random.Random) -> None:
         """One thing that a client may do."""
@@ -179,26 +181,27 @@ class Load:
 
     def write_step(self, client: Client, step: str) -> None:
         """What was acknowledged must be there at the end."""
-        text = client.text("TaskManager", {"action": "add", "text": step})
-        if step in text and "cannot be" not in text:
+        answer = client.wait(client.call("TaskManager", {"action": "add", "query": "", "text": step})) or {}
+        if answer.get("result", {}).get("isError") is False:
             with self.lock:
                 self.kept.add(step)
 
     # -- a server that comes and goes
 
     def live(self, name: str, choose: random.Random) -> None:
-        limits = {}
+        limits = []
         if choose.random() < 0.2:
-            limits[resource.RLIMIT_NOFILE] = choose.randrange(12, 64)
+            limits = [f"--nofile={choose.randrange(12, 64)}"]
             self.note("few descriptors")
         elif choose.random() < 0.1 and os.geteuid() != 0:
-            limits[resource.RLIMIT_NPROC] = choose.randrange(1, 200)
+            limits = [f"--nproc={choose.randrange(1, 200)}"]
             self.note("few processes")
         client = self.client(name, limits)
         started = client.start()
         if started:
             if choose.random() < 0.7:
                 client.text("TaskManager", {"action": "create", "query": f"Life {name}"})
+                self.write_step(client, f"Step {name}.0")
             until_s = time.monotonic() + choose.uniform(0.2, 2.0)
             step = 0
             while time.monotonic() < until_s and client.idle(OPEN_MAX):
@@ -312,7 +315,7 @@ class Load:
         last = self.client("last")
         if not last.start():
             self.faults.append("the last server does not start")
-        for name, arguments in (("TaskManager", {"action": "list"}), ("SetCallback", {"action": "list"})):
+        for name, arguments in (("TaskManager", {"action": "list", "query": ""}), ("SetCallback", {"action": "list"})):
             if not last.text(name, arguments):
                 self.faults.append(f"{name} does not read what it wrote")
         for name, arguments in (("PlanMode", {"action": "reset"}), ("ListBgTasks", {})):
@@ -321,8 +324,10 @@ class Load:
         last.end("end of input")
         self.faults += [f"the last: {fault}" for fault in last.faults]
         self.counts["lost"] = self.lost_steps()
+        # A killed server cannot delete its own directory: the log that had no other place, a plan that is taken over.
         self.counts["temporary files"] = len(left_over := sorted(os.listdir(self.temporary)))
-        self.faults += [f"left in TMPDIR: {name}" for name in left_over]
+        if len(left_over) > 2 * self.injected["SIGKILL"]:
+            self.faults.append(f"left in TMPDIR: {left_over}")
         said = b"".join(path.read_bytes() for path in self.place.glob("stderr-*"))
         self.counts["bugs on stderr"] = said.count(b"Traceback (most recent call last)")
         if self.counts["bugs on stderr"]:
@@ -403,8 +408,7 @@ def main() -> int:
     parser.add_argument("--shift", default="", help="clock_shift.c as a shared library")
     options = parser.parse_args()
     figures = Load(options.executable, options.place, options.seed, options.shift).run(options.seconds)
-    json.dump(figures, sys.stdout, indent=1, ensure_ascii=False)
-    print()
+    sys.stdout.write(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     return 1 if figures["faults"] else 0
 
 
