@@ -27,6 +27,7 @@ from scorpio.protocol.revisions import MODERN
 from scorpio.server import lifecycle, methods
 from scorpio.server.link import Link
 from scorpio.server.request_state import Seal
+from scorpio.server.starved import said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,12 +76,16 @@ class Server:
 
     def warm(self) -> None:
         """Import what the first answer did not need. Called once that answer is out."""
-        import orjson
+        try:
+            import orjson
+        except OSError as fault:  # no descriptor for it: the parser of the first message is good for all others
+            self.internal_error(fault)
+            return self.start_toolsets()
 
         self._loads = orjson.loads
         self._quick_loads = orjson.loads
         self._dumps = orjson.dumps
-        self.start_toolsets()
+        return self.start_toolsets()
 
     def start_toolsets(self) -> None:
         """Open the states that begin without a call; where they are open, nothing happens."""
@@ -239,6 +244,9 @@ class Server:
 
     def internal_error(self, bug: BaseException) -> ProtocolError:
         """What the peer is told of a bug of ours: a reference; the traceback stands under it on stderr."""
+        if said := said_of(bug):
+            self.log.warning(f"A message was not served. {said}")
+            return ProtocolError(INTERNAL_ERROR, said)
         import traceback
 
         reference = os.urandom(2).hex()

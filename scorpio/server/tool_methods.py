@@ -5,7 +5,6 @@ Source: MCP server/tools. Arguments that fail the schema are a tool error, so th
 
 from __future__ import annotations
 
-import errno
 import time
 
 from scorpio.protocol.content import shaped
@@ -15,6 +14,7 @@ from scorpio.server import calls
 from scorpio.server.lists import list_result
 from scorpio.server.method import Method
 from scorpio.server.server_call import ServerCall
+from scorpio.server.starved import said_of
 from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
@@ -132,9 +132,9 @@ def _start(
 
 
 def _starved(fault: OSError) -> ToolResult:
-    """What the model is told where the machine has run out of something; any other fault is a bug, and goes on."""
-    said = STARVED.get(fault.errno or 0)
-    if said is None:
+    """Told to the model; any other fault is a bug, and goes on."""
+    said = said_of(fault)
+    if not said:
         raise fault
     return text(said, is_error=True)
 
@@ -167,16 +167,5 @@ def _alias_result(server: Server, peer: Peer, entry: ToolEntry, result: ToolResu
         return server.encode(result.structured)
     return server.encode_result({"content": shaped(result.content, revision)}, revision)
 
-
-NO_DESCRIPTORS = "There are no file descriptors left. Try again when other commands or connections have ended."
-NO_SPACE = "There is no space left on the disk. Make room, then try again."
-
-STARVED = {
-    errno.EMFILE: NO_DESCRIPTORS,
-    errno.ENFILE: NO_DESCRIPTORS,
-    errno.ENOSPC: NO_SPACE,
-    errno.EDQUOT: NO_SPACE,
-}
-"""What any line of a handler may meet, its first import too."""
 
 METHODS = {"tools/list": Method(list_tools), "tools/call": Method(call_tool)}

@@ -51,6 +51,8 @@ class Client:
         self.faults: list[str] = []
         self.number = 0
         self.ended_by_us = False
+        self.cut_off = False
+        """Its last line may be half a line: it was killed, or nobody read on."""
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -109,6 +111,7 @@ class Client:
     def end(self, how: str) -> None:
         """Ends it and holds it to its promises: in time, and answered whatever it had been sent."""
         self.ended_by_us = True
+        self.cut_off = how in ("SIGKILL", "vanish")
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         if how.startswith("SIG"):
@@ -145,6 +148,8 @@ class Client:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
+            if not line.endswith(b"\n") and self.cut_off:
+                break
             try:
                 message = json.loads(line)
             except ValueError:
