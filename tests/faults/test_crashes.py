@@ -1,8 +1,8 @@
-"""kill -9 at random moments of every state writer: the next server reads what is there, and nothing acknowledged is lost.
+"""kill -9 at random moments of every state writer: the next server reads it all, and nothing acknowledged is lost.
 
 The database has tests of its own (test_task_manager, test_database, test_delivery), the launcher's cache too
-(test_cache). Here are the writers in files: background tasks, plan mode, the key of sealed questions, configuration, and
-what `install` writes into the settings of clients.
+(test_cache). Here are the writers of files: background tasks, plan mode, the key of sealed questions, the configuration,
+and what `install` writes into the settings of clients.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.server_process import ServerProcess
 
 SOAKING = os.environ.get("SCORPIO_SOAK") == "1"
-ROUNDS = 60 if SOAKING else 6
+ROUNDS = 60 if SOAKING else 4
 MOMENT_S_MAX = 0.12
 """A little longer than what each writer needs, so that the kill falls before, into and after its write."""
 
@@ -74,7 +74,7 @@ def test_a_server_killed_at_any_moment_leaves_a_state_that_the_next_one_reads(
         assert "Traceback" not in following.stderr(), number
         following.close_stdin()
         following.status()
-    assert not [path for path in (tmp_path / ".scorpio").rglob("*corrupt*")]
+    assert not list((tmp_path / ".scorpio").rglob("*corrupt*"))
 
 
 def signal_after(server: ServerProcess, seconds: float) -> None:
@@ -134,13 +134,11 @@ def test_settings_whose_writer_was_killed_are_the_old_ones_or_the_new(
     settings = tmp_path / ".claude.json"
     kept = {"numStartups": 7, "mcpServers": {"other": {"command": "other"}}}
     configure = [executable, "config", "--set", "LOG_LEVEL"]
+    install = [executable, "install", "--client", "claude-code"]
     subprocess.run([*configure, "info"], env=environ, cwd=ROOT, check=True, capture_output=True)
     for number in range(ROUNDS):
         settings.write_text(json.dumps(kept), "utf-8")
-        for words in (
-            [*configure, ("debug", "warning")[number % 2]],
-            [executable, "install", "--client", "claude-code"],
-        ):
+        for words in ([*configure, ("debug", "warning")[number % 2]], install):
             quiet: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
             writer = subprocess.Popen(words, env=environ, cwd=ROOT, **quiet)
             try:

@@ -1,4 +1,4 @@
-"""What a machine may do to a server: too few descriptors, forks without end, a stop, clocks that jump, deleted files."""
+"""What a machine may do to a server: few descriptors, forks without end, a stop, clocks that jump, deleted files."""
 
 from __future__ import annotations
 
