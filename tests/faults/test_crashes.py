@@ -1,8 +1,8 @@
 """kill -9 at random moments of every state writer: the next server reads it all, and nothing acknowledged is lost.
 
 The database has tests of its own (test_task_manager, test_database, test_delivery), the launcher's cache too
-(test_cache). Here are the writers of files: background tasks, plan mode, the key of sealed questions, the configuration,
-and what `install` writes into the settings of clients.
+(test_cache). Here are the writers of files: background tasks, plan mode, the key of sealed questions, configuration and
+what `install` writes into the settings of clients.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WRITERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "tasks": [("TaskManager", {"action": "create", "query": f"Task {at}", "text": "a\nb"}) for at in range(6)],
 }
-READERS = (
+READERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ListBgTasks", {}),
     ("PlanMode", {"action": "json"}),
     ("SetCallback", {"action": "list"}),
