@@ -157,7 +157,7 @@ class Server:
             return self._request(request, peer)
         except ProtocolError:
             raise
-        except (Exception, SystemExit) as bug:  # a library that calls exit() must not end the server
+        except BaseException as bug:  # a library that calls exit(), or panics in Rust, must not end the server
             raise self.internal_error(bug) from None
 
     def _request(self, request: Request, peer: Peer) -> bytes | None:

@@ -103,7 +103,7 @@ def _call(
         result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
     except ToolFailure as failed:
         result = text(str(failed), is_error=True)
-    except OSError as fault:
+    except (OSError, RuntimeError) as fault:
         result = _starved(fault)
     return shape(server, peer, entry, result, meta.revision)
 
@@ -124,14 +124,14 @@ def _start(
             result = await entry.handle(arguments, call)
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
-        except OSError as fault:
+        except (OSError, RuntimeError) as fault:
             result = _starved(fault)
         return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
 
 
-def _starved(fault: OSError) -> ToolResult:
+def _starved(fault: Exception) -> ToolResult:
     """Told to the model; any other fault is a bug, and goes on."""
     said = said_of(fault)
     if not said:

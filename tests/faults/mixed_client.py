@@ -42,6 +42,8 @@ class Client:
                 cwd=cwd,
             )
         self.starved = bool(limits)
+        self.limits = limits
+        self.log = log
         self.lock = threading.Condition()
         self.sent: dict[int, dict[str, Any]] = {}
         """Calls that have neither been answered nor cancelled."""
@@ -131,7 +133,7 @@ class Client:
         try:
             status = self.process.wait(END_S_MAX)
         except subprocess.TimeoutExpired:
-            self.faults.append(f"stays after {how}")
+            self.faults.append(f"stays after {how}: {self.limits} {where(self.process.pid)} {self.last_words()}")
             self.process.kill()
             self.process.wait()
             return
@@ -142,6 +144,9 @@ class Client:
         with contextlib.suppress(OSError, ValueError):
             self.process.stdin.close()
         self.reader.join(END_S_MAX)
+
+    def last_words(self) -> str:
+        return self.log.read_bytes()[-1500:].decode("utf-8", "replace")
 
     # -- what the server says
 
@@ -178,3 +183,14 @@ class Client:
         self.counts["answers"] += 1
         if message.get("error", {}).get("code") == -32603 and not self.starved:
             self.faults.append(f"{asked['params'].get('name')}: {message['error']['message']}")
+
+
+def where(pid: int) -> str:
+    """What each of its threads waits in, for a report of one that stays."""
+    found = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            for name in ("wchan", "syscall"):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/{name}") as file:
+                    found.append(f"{thread} {name} {file.read().strip()}")
+    return "; ".join(found)
