@@ -123,6 +123,7 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def fuzz(options: argparse.Namespace) -> int:
+    os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
     profile = ("-n", "2", "-m", "hypothesis", "--hypothesis-profile=fuzz", "--timeout=0")
     return _repeat(options, lambda: (*profile, f"--hypothesis-seed={random.randrange(2**32)}"))
 
@@ -130,7 +131,25 @@ def fuzz(options: argparse.Namespace) -> int:
 def soak(options: argparse.Namespace) -> int:
     os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
     os.environ["SCORPIO_SOAK"] = "1"  # a minute where the tests have a few seconds
+    import fault_runs
+
+    mixed = options.minutes / 2
+    if not fault_runs.mixed_load(os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"], mixed, random.randrange(2**32)):
+        raise Stop("The mixed load broke a promise; `faults` above says which, and with which seed.")
+    options.minutes -= mixed
     return _repeat(options, lambda: ("-m", "faults"))
+
+
+def faults(options: argparse.Namespace) -> int:
+    import fault_matrix
+
+    if options.document:
+        fault_matrix.DOCUMENT.write_text(fault_matrix.document(), "utf-8")
+        return 0
+    os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
+    import fault_runs
+
+    return 0 if fault_runs.matrix() and fault_runs.peers() else 1
 
 
 def freeze(options: argparse.Namespace) -> int:
@@ -181,6 +200,7 @@ VERBS = (
     Verb("bench", "run benchmarks/run.py", bench, "dev", "benchmarks/run.py"),
     Verb("fuzz", "repeat the property tests with many more examples and new seeds", fuzz, "dev", "pytest"),
     Verb("soak", "repeat the tests marked `faults` against the executable", soak, "dev", "pytest"),
+    Verb("faults", "run the fault matrix and write tests/faults/README.md", faults, "dev"),
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
     Verb("wheel", "build the platform wheel that holds the executable", wheel, "dev"),
     Verb("release", "rehearse a release for this platform; publishes nothing", release, "dev", "build/release.py"),
@@ -215,6 +235,8 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
         described = parsers.add_parser(verb.name, help=verb.does, description=f"{verb.does}.{tail}")
         if verb.name in ("fuzz", "soak"):
             described.add_argument("--minutes", type=float, default=10, help="how long (10)")
+        if verb.name == "faults":
+            described.add_argument("--document", action="store_true", help="only write the document anew")
         if verb.name == "new-tool":
             described.add_argument("toolset", help="a folder of tools/")
             described.add_argument("name", help="the tool's name as clients see it, such as WordCount")

@@ -264,9 +264,11 @@ class Load:
                     file.write(struct.pack("q", seconds))
 
     def fill(self) -> None:
-        with contextlib.suppress(OSError), (self.place / "ballast").open("wb", buffering=0) as file:
-            while file.write(b"x" * 65536):
-                pass
+        with (self.place / "ballast").open("wb", buffering=0) as file:
+            for piece in (65536, 4096):  # the last page too
+                with contextlib.suppress(OSError):
+                    while file.write(b"x" * piece):
+                        pass
 
     # -- the server that stays
 
