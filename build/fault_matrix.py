@@ -129,7 +129,7 @@ def _head() -> Iterator[str]:
     yield ""
     yield "`dev.py fuzz --minutes 10` repeats the property tests with new seeds and a thousand examples each; the files"
     yield "they begin with are in `corpus/`. `dev.py soak --minutes 10` runs the mixed load (`mixed_load.py`), as an"
-    yield "ordinary user too, and then the tests marked `faults`, for longer than the suite does. A failure says its seed."
+    yield "ordinary user too, and then the tests marked `faults`, longer than the suite does. A failure says its seed."
     yield ""
 
 
@@ -190,7 +190,7 @@ def _rows() -> Iterator[str]:
     yield "## Every row"
     yield ""
     if when:
-        yield f"Outcome on the executable, {when}; a number is of the cases of one test. `source`: none of them starts it."
+        yield f"Outcome on the executable, {when}; a number counts the cases of a test. `source`: none starts it."
     for section, title in SECTIONS.items():
         yield ""
         yield f"### {section} {title}"
@@ -208,9 +208,7 @@ def _but(row: dict[str, Any]) -> str:
 
 def _tests(row: dict[str, Any]) -> str:
     parts = (test.partition("::") for test in row["tests"])
-    return "<br>".join(
-        f"{Path(file).stem.removeprefix('test_')}: {name.removeprefix('test_')}" for file, _, name in parts
-    )
+    return "<br>".join(f"{Path(file).stem[5:]}: {name.removeprefix('test_')}" for file, _, name in parts)
 
 
 def _outcome(row: dict[str, Any], said: dict[str, str]) -> str:

@@ -73,6 +73,7 @@ def test_every_tool_answers_where_the_disk_is_full(
     for name in ("TaskManager", "SetCallback"):
         assert full[name]["result"]["isError"], full[name]
         assert "full" in full[name]["result"]["content"][0]["text"]
-    assert "full" in full["Bash"]["result"]["content"][0]["text"], full["Bash"]
+    said = full["Bash"]["result"]["content"][0]["text"]  # another disk may have had room for the log
+    assert "words that find no room" in said or "full" in said, said
     assert full["sum"]["result"]["content"][0]["text"] == "1 + 2 = 3"
     assert not [name for name, answer in again.items() if answer["result"]["isError"]], again
