@@ -134,6 +134,7 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def fuzz(options: argparse.Namespace) -> int:
+    os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
     profile = ("-n", "2", "-m", "hypothesis", "--hypothesis-profile=fuzz", "--timeout=0")
     return _repeat(options, lambda: (*profile, f"--hypothesis-seed={random.randrange(2**32)}"))
 
@@ -141,7 +142,25 @@ def fuzz(options: argparse.Namespace) -> int:
 def soak(options: argparse.Namespace) -> int:
     os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
     os.environ["SCORPIO_SOAK"] = "1"  # a minute where the tests have a few seconds
+    import fault_runs
+
+    mixed = options.minutes / 2
+    if not fault_runs.mixed_load(os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"], mixed, random.randrange(2**32)):
+        raise Stop("The mixed load broke a promise; `faults` above says which, and with which seed.")
+    options.minutes -= mixed
     return _repeat(options, lambda: ("-m", "faults"))
+
+
+def faults(options: argparse.Namespace) -> int:
+    import fault_matrix
+
+    if options.document:
+        fault_matrix.DOCUMENT.write_text(fault_matrix.document(), "utf-8")
+        return 0
+    os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
+    import fault_runs
+
+    return 0 if fault_runs.matrix() and fault_runs.peers() else 1
 
 
 def freeze(options: argparse.Namespace) -> int:
@@ -219,6 +238,7 @@ VERBS = (
     ),
     Verb("fuzz", "repeat the property tests with many more examples and new seeds", fuzz, "dev", "pytest"),
     Verb("soak", "repeat the tests marked `faults` against the executable", soak, "dev", "pytest"),
+    Verb("faults", "run the fault matrix and write tests/faults/README.md", faults, "dev"),
     Verb("freeze", "build dist/scorpio, the one-file executable", freeze, "build"),
     Verb("wheel", "build the platform wheel that holds the executable", wheel, "dev"),
     Verb("audit", "ask whether a pinned library has a known fault", audit, "build", "pip-audit"),
@@ -264,6 +284,8 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
                 "--check", action="store_true", help="count instructions; over 20 %% more is a failure"
             )
             described.add_argument("--accept", action="store_true", help="with --check: keep what is counted now")
+        if verb.name == "faults":
+            described.add_argument("--document", action="store_true", help="only write the document anew")
         if verb.name == "new-tool":
             described.add_argument("toolset", help="a folder of tools/")
             described.add_argument("name", help="the tool's name as clients see it, such as WordCount")

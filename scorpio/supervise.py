@@ -28,7 +28,8 @@ STUCK_AGAIN_MS = 500
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # linux/prctl.h
 
-# Places in the memory that both processes see. CODE and SIGNAL are -1 for none, REASON is an index into REASONS.
+# Places in the memory that both processes see; a mark follows what it stands for, as either may be killed.
+# CODE and SIGNAL are -1 for none, REASON is an index into REASONS.
 SHELL_PID, STARTED, FAILED, SHELL_ENDED, EXITED_SENT, GONE_SENT, CODE, SIGNAL, REASON = range(9)
 REASONS = ("-", "output", "server", "lost")
 
@@ -99,8 +100,8 @@ class Supervisor:
 
     def send_started(self, parent_pid: int) -> None:
         if not self.shared[STARTED]:
-            self.shared[STARTED] = 1
             self.send(f"started {self.shared[SHELL_PID]} {parent_pid}\n")
+            self.shared[STARTED] = 1
 
     def exited_line(self) -> str:
         return f"exited {self.shared[CODE]} {self.shared[SIGNAL]} {REASONS[self.shared[REASON]]}"
@@ -109,10 +110,10 @@ class Supervisor:
         self.settle_at = 0
         exited = "" if self.shared[EXITED_SENT] else self.exited_line() + "\n"
         end = "gone\n" if gone and not self.shared[GONE_SENT] else ""
-        self.shared[EXITED_SENT] = 1
-        self.shared[GONE_SENT] |= gone
         if exited or end:
             self.send(exited + end)
+        self.shared[EXITED_SENT] = 1
+        self.shared[GONE_SENT] |= gone
 
     # -- how the shell ended
 
@@ -134,11 +135,14 @@ class Supervisor:
         self.shared[CODE], self.shared[SIGNAL] = code, number
         if reason:
             self.shared[REASON] = REASONS.index(reason)
-        self.shared[SHELL_ENDED] = 1
         if self.job.delete and not self.job.delete.endswith(b"/"):
-            _delete(self.job.delete)
+            try:
+                os.unlink(self.job.delete)
+            except OSError:
+                pass
         if self.job.status:
             self.write_status()
+        self.shared[SHELL_ENDED] = 1
         self.settle_at = _now_ms() + self.job.settle_ms
 
     def parent_ended(self, status: int) -> None:
@@ -146,26 +150,30 @@ class Supervisor:
         if os.WIFEXITED(status) or not self.shared[SHELL_PID]:
             return
         self.send_started(0)
-        if not self.shared[SHELL_ENDED] and not process_exists(self.shared[SHELL_PID]):
+        if self.shared[SHELL_ENDED]:
+            self.settle_at = _now_ms() + self.job.settle_ms  # the parent may not have told it
+        elif not process_exists(self.shared[SHELL_PID]):
             self.shell_ended(-1, -1, "lost")
 
     def reap(self) -> bool:
         """True while a child is left."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+                # Looked at before it is reaped: how the shell ended must be known to both, or dies with this process.
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT)
+                if not ended:
+                    return True
+                pid = ended.si_pid
+                if pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED] and ended.si_code != os.CLD_STOPPED:
+                    how = (ended.si_status, -1)
+                    self.shell_ended(*(how if ended.si_code == os.CLD_EXITED else how[::-1]))
+                _, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return False
-            if not pid:
-                return True
-            if os.WIFSTOPPED(status):
-                if pid == self.parent_pid:
-                    os.kill(pid, signal.SIGCONT)
+            if pid == self.parent_pid and os.WIFSTOPPED(status):
+                os.kill(pid, signal.SIGCONT)
             elif pid == self.parent_pid:
                 self.parent_ended(status)
-            elif pid == self.shared[SHELL_PID] and not self.shared[SHELL_ENDED]:
-                code = os.waitstatus_to_exitcode(status)
-                self.shell_ended(code if code >= 0 else -1, -code if code < 0 else -1)
 
     def finish(self) -> None:
         if self.shared[FAILED]:
@@ -388,10 +396,3 @@ def main() -> None:
 
 def _now_ms() -> float:
     return time.monotonic() * 1000
-
-
-def _delete(path: bytes) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -209,6 +209,7 @@ class Toolset:
         self.templates = [Entry(self, row) for row in catalog.TEMPLATES]
         self._load_state: Callable[[], Callable[[Home, Settings], Any]] | None = catalog.load_state
         self._state: Any = None
+        self._closed = False
         self._opened = False
         self._lock = _thread.allocate_lock()
 
@@ -222,7 +223,7 @@ class Toolset:
     @property
     def opened(self) -> bool:
         """True while there is a state."""
-        return self._state is not None
+        return self._state is not None and not self._closed
 
     def _open(self, home: Home, settings: Settings, link: StateLink) -> None:
         """With the lock held: the other lane may have been quicker."""
@@ -238,11 +239,14 @@ class Toolset:
             self._state.forget(owner)
 
     def close(self) -> None:
-        """Close the state if it was opened. Called once, when every command has ended."""
+        """Close the state if it was opened. Called once, when every command has ended.
+
+        A handler that is still on its way out goes on seeing it, closed, and not nothing.
+        """
         with self._lock:
-            state, self._state = self._state, None
-        if state is not None:
-            state.close()
+            self._opened = self._closed = True
+        if self._state is not None:
+            self._state.close()
 
 
 def _catalog(name: str) -> Any:

@@ -36,7 +36,7 @@ TRANSPORTS = ("in-process", "stdio", "frozen", "http")
 
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=200, print_blob=True)
-hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=20_000, print_blob=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000, print_blob=True)  # a round of `fuzz`
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

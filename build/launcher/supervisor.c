@@ -70,7 +70,8 @@ static struct {
     int deletes_directory;
 } job;
 
-/* Seen by both processes, so that either can finish what the other began. */
+/* Seen by both processes, so that either can finish what the other began. A command may kill one between any two steps:
+ * a mark follows what it stands for, and what is done twice then must do no harm. */
 static struct {
     int shell_pid, started, failed, shell_ended, exited_sent, gone_sent;
     int code, signal;
@@ -112,8 +113,8 @@ static void send_failed(long error, const char *what) {
 
 static void send_started(long parent) {
     if (shared->started) return;
-    shared->started = 1;
     send_line("started", shared->shell_pid, parent);
+    shared->started = 1;
 }
 
 static char *put_exited(char *at) {
@@ -132,9 +133,9 @@ static void send_exited(int gone) {
         *at++ = '\n';
     }
     if (gone && !shared->gone_sent) at = put(at, "gone\n");
+    if (at != line) send_text(line, at);
     shared->exited_sent = 1;
     shared->gone_sent |= gone;
-    if (at != line) send_text(line, at);
 }
 
 /* -- time */
@@ -170,9 +171,9 @@ static void shell_ended(int code, int signal, const char *reason) {
     shared->code = code;
     shared->signal = signal;
     if (reason) shared->reason = reason;
-    shared->shell_ended = 1;
     if (*job.delete && !job.deletes_directory) CALL3(unlinkat, AT_FDCWD, job.delete, 0);
     write_status();
+    shared->shell_ended = 1;
     settle_at = now_ms() + job.settle_ms; /* helpers that are dying already do not count as left behind */
 }
 
@@ -180,23 +181,25 @@ static void parent_ended(int status) {
     parent_pid = 0;
     if (WIFEXITED(status) || !shared->shell_pid) return;
     send_started(0);
-    if (!shared->shell_ended && CALL2(kill, shared->shell_pid, 0) == -ESRCH) shell_ended(-1, -1, "lost");
+    if (shared->shell_ended) settle_at = now_ms() + job.settle_ms; /* the parent may not have told it */
+    else if (CALL2(kill, shared->shell_pid, 0) == -ESRCH) shell_ended(-1, -1, "lost");
 }
 
 /* True while a child is left. */
 static int reap(void) {
+    siginfo_t ended;
     int status;
     for (;;) {
-        long pid = CALL4(wait4, -1, &status, WNOHANG | WUNTRACED, 0);
-        if (pid == -ECHILD) return 0;
+        /* Looked at before it is reaped: how the shell ended must be known to both, or dies with this process. */
+        ended.si_pid = 0;
+        if (CALL5(waitid, P_ALL, 0, &ended, WEXITED | WSTOPPED | WNOHANG | WNOWAIT, 0) == -ECHILD) return 0;
+        long pid = ended.si_pid, exited = ended.si_code == CLD_EXITED;
         if (pid <= 0) return 1;
-        if (WIFSTOPPED(status)) {
-            if (pid == parent_pid) CALL2(kill, pid, SIGCONT);
-        } else if (pid == parent_pid) {
-            parent_ended(status);
-        } else if (pid == shared->shell_pid && !shared->shell_ended) {
-            shell_ended(WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFEXITED(status) ? -1 : WTERMSIG(status), 0);
-        }
+        if (pid == shared->shell_pid && !shared->shell_ended && ended.si_code != CLD_STOPPED)
+            shell_ended(exited ? ended.si_status : -1, exited ? -1 : ended.si_status, 0);
+        if (CALL4(wait4, pid, &status, WNOHANG | WUNTRACED, 0) != pid || pid != parent_pid) continue;
+        if (WIFSTOPPED(status)) CALL2(kill, pid, SIGCONT);
+        else parent_ended(status);
     }
 }
 

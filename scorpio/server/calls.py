@@ -169,12 +169,12 @@ class RunningCall:
             encode = self._failing(error)
         except ToolFailure as failed:
             encode = self._failing(ProtocolError(INTERNAL_ERROR, str(failed)))
-        except (Exception, SystemExit) as bug:  # the boundary: a handler's bug must not end the lane
-            encode = self._failing(self._server.internal_error(bug))
         except asyncio.CancelledError as cancelled:
             if not self.live():  # by the client, or at the end
                 raise
             encode = self._failing(self._server.internal_error(cancelled))
+        except BaseException as bug:  # the boundary: a handler's bug, or a panic of Rust, must not end the lane
+            encode = self._failing(self._server.internal_error(bug))
         finally:
             if keep_alive is not None:
                 keep_alive.cancel()

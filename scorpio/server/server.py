@@ -28,6 +28,7 @@ from scorpio.protocol.revisions import MODERN
 from scorpio.server import lifecycle, methods
 from scorpio.server.link import Link
 from scorpio.server.request_state import Seal
+from scorpio.server.starved import said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,11 +77,14 @@ class Server:
 
     def warm(self) -> None:
         """Import what the first answer did not need. Called once that answer is out."""
-        import orjson
-
-        self._loads = orjson.loads
-        self._quick_loads = orjson.loads
-        self._dumps = orjson.dumps
+        try:
+            import orjson
+        except OSError as fault:  # no descriptor for it: the parser of the first message is good for all others
+            self.internal_error(fault)
+        else:
+            self._loads = orjson.loads
+            self._quick_loads = orjson.loads
+            self._dumps = orjson.dumps
         self.start_toolsets()
         forget = getattr(sys, "forget_modules", None)  # of the executable; build/launcher/modules.h
         if forget is not None:
@@ -156,7 +160,7 @@ class Server:
             return self._request(request, peer)
         except ProtocolError:
             raise
-        except (Exception, SystemExit) as bug:  # a library that calls exit() must not end the server
+        except BaseException as bug:  # a library that calls exit(), or panics in Rust, must not end the server
             raise self.internal_error(bug) from None
 
     def _request(self, request: Request, peer: Peer) -> bytes | None:
@@ -243,6 +247,9 @@ class Server:
 
     def internal_error(self, bug: BaseException) -> ProtocolError:
         """What the peer is told of a bug of ours: a reference; the traceback stands under it on stderr."""
+        if said := said_of(bug):
+            self.log.warning(f"A message was not served. {said}")
+            return ProtocolError(INTERNAL_ERROR, said)
         import traceback
 
         reference = os.urandom(2).hex()

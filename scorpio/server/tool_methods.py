@@ -14,6 +14,7 @@ from scorpio.server import calls
 from scorpio.server.lists import list_result
 from scorpio.server.method import Method
 from scorpio.server.server_call import ServerCall
+from scorpio.server.starved import said_of
 from scorpio.tool import ToolFailure, text
 
 TYPE_CHECKING = False
@@ -102,6 +103,8 @@ def _call(
         result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
     except ToolFailure as failed:
         result = text(str(failed), is_error=True)
+    except (OSError, RuntimeError) as fault:
+        result = _starved(fault)
     return shape(server, peer, entry, result, meta.revision)
 
 
@@ -121,9 +124,19 @@ def _start(
             result = await entry.handle(arguments, call)
         except ToolFailure as failed:
             result = text(str(failed), is_error=True)
+        except (OSError, RuntimeError) as fault:
+            result = _starved(fault)
         return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
+
+
+def _starved(fault: Exception) -> ToolResult:
+    """Told to the model; any other fault is a bug, and goes on."""
+    said = said_of(fault)
+    if not said:
+        raise fault
+    return text(said, is_error=True)
 
 
 def refused(entry: ToolEntry, faults: Sequence[str]) -> ToolResult:

@@ -30,6 +30,10 @@ from scorpio.transports.wire_guard import StrayText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
+    from collections.abc import Callable
+    from typing import Any
+
     from scorpio.server.server import Server
     from scorpio.transports.wire_guard import Wire
 
@@ -276,6 +280,9 @@ class StdioServer:
     def _end(self, drain: bool, patient: bool) -> None:
         started_s = time.monotonic()
         peer = self._peer
+        ended = _thread.allocate_lock()
+        ended.acquire()
+        _beside(_exit_unless, ended, END_MS_MAX / 1000)
         if drain:
             self._drain()
         from scorpio.server.subscriptions import end_listens
@@ -285,12 +292,15 @@ class StdioServer:
         process = sys.modules.get("scorpio.process")
         if process is not None:
             process.end_all(GRACE_END_MS)
+        ended.release()  # from here it may take as long as the client reads
         end_s = time.monotonic() + FLUSH_MS_MAX / 1000
         if patient:
             self._output.wait_below(1, max(end_s, started_s + STALL_MS_MAX / 1000), STALL_MS_MAX / 1000)
         else:
             self._output.wait_below(1, end_s)
-        _thread.start_new_thread(_exit_after, (CLOSE_MS_MAX / 1000,))
+        closed = _thread.allocate_lock()
+        closed.acquire()
+        _beside(_exit_unless, closed, CLOSE_MS_MAX / 1000)
         self._server.close()
 
     def _drain(self) -> None:
@@ -331,10 +341,18 @@ class Parent:
                 self.look_ms = 1000
 
 
-def _exit_after(seconds: float) -> None:
-    """For a state that hangs while it is closed, such as a file on a disk that went away."""
-    time.sleep(seconds)
-    os._exit(0)
+def _exit_unless(done: LockType, seconds: float) -> None:
+    """The end comes whatever hangs: a toolset's state, a disk, a lock that somebody holds."""
+    if not done.acquire(timeout=seconds):
+        os._exit(0)
+
+
+def _beside(function: Callable[..., None], *arguments: Any) -> None:
+    """In a thread of its own; not at all where none can be started, and nothing may depend on it then."""
+    try:
+        _thread.start_new_thread(function, arguments)
+    except RuntimeError:
+        pass
 
 
 def _catch_signals() -> int:

@@ -225,6 +225,18 @@ def test_an_id_is_free_again_when_its_call_was_cancelled(start: Callable[..., Se
     assert answers[0]["result"]["content"][0]["text"] == "Slept for 1 ms."
 
 
+def test_c18_a_token_of_two_calls_is_told_only_while_one_of_them_is_open(start: Callable[..., ServerProcess]) -> None:
+    server = start("conformance").open("2025-06-18")
+    params = {"name": "test_slow", "_meta": {"progressToken": "shared"}}
+    calls = [(8, {"ms": 60, "steps": 6}), (7, {"ms": 20, "steps": 2})]
+    server.send(*(request("tools/call", {**params, "arguments": arguments}, id=id_) for id_, arguments in calls))
+    came: list[Message] = []
+    while not {7, 8} <= {message.get("id") for message in came}:
+        came += server.answers(1)
+    assert any(message.get("method") == "notifications/progress" for message in came)
+    assert server.request("ping", id="nothing comes between")["result"] == {}
+
+
 def test_r27_a_call_without_an_id_is_not_executed(start: Callable[..., ServerProcess]) -> None:
     server = start("conformance").open("2025-06-18")
     server.send(b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"test_slow","arguments":{"ms":0}}}\n')

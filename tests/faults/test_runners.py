@@ -23,6 +23,8 @@ from tests.links import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tests.http_link import HttpProcess
+
 FAULTS = ROOT.parent / "shared" / "faults"
 DRIVER_BOUND_S = 900
 NOBODY = 65534
@@ -164,6 +166,42 @@ def test_an_ordinary_user_gets_the_same(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     marks = re.findall(r"^[A-Z]\w+ +(?:must |want )? *(ok|--) ", ended.stdout, re.MULTILINE)
     assert marks == ["ok"] * cases, ended.stdout
+
+
+ATTACKED = {
+    "normal": "200",
+    "Origin evil": "403",
+    "Origin null": "403",
+    "Origin http://localhost.evil.example": "403",
+    "Origin same": "200",
+    "Host evil": "421",
+    "Host evil:port": "421",
+    "Host localhost.evil": "421",
+    "Host missing": "400",
+    "Content-Type text/plain (no preflight)": "415",
+    "OPTIONS preflight evil": "403",
+    "invalid JSON": "400",
+    "100k deep": "400",
+    "5 MB body": "413",
+    "bogus session id": "404",
+    "smuggle CL+TE": "400",
+}
+
+
+@pytest.mark.requirement("faults:http-attacks")
+@pytest.mark.builds("frozen")
+def test_http_attacks_get_what_they_deserve(start_http: Callable[..., HttpProcess]) -> None:
+    path = FAULTS / "http_attacks.py"
+    if not path.is_file():
+        lacking("needs http_attacks.py in ../shared/faults")
+    server = start_http("sum")
+    driver = [sys.executable, str(path), str(server.port)]
+    done = subprocess.run(driver, capture_output=True, text=True, check=False, timeout=DRIVER_BOUND_S)
+    table = {line[:42].strip(): line[43:] for line in done.stdout.splitlines() if " HTTP/1.1 " in line}
+    status = {name: said.split()[1] for name, said in table.items() if said.startswith("HTTP/1.1 ")}
+    assert {name: status.get(name) for name in ATTACKED} == ATTACKED, done.stdout
+    assert "evil" not in "".join(said for said in table.values() if "access-control" in said.lower())
+    assert "300/300 closed by server" in done.stdout, done.stdout
 
 
 POLITE = """

@@ -134,6 +134,11 @@ def test_command_that_kills_its_parent_at_once_is_told_as_started(commands: Comm
             started = await commands.start("kill -9 $PPID; exit 4")
             assert started.pid
             assert (await started.wait_shell()).code == 4
+            await started.wait_gone()
+            status = process.read_status(str(commands.status))
+            assert status is not None
+            assert status[0].code == 4
+            commands.status.unlink()
 
     commands.run(body)
 

@@ -107,15 +107,22 @@ class Run:
                     f"The command ran, but its log {log.path} cannot be read: {error.strerror}."
                 ) from None
             keep = not rendered.complete
+            full = _full_disk(log.path)
         finally:
             log.close(keep=keep or self.task is not None)
         if keep:
             self._tasks.clean_soon()
         notes, failed = self._notes(command, rendered, timed_out, killed)
+<<<<<<< HEAD
         plans = self._call.state.plans
         planning = plans.note(self._call.owner, cwd, self.text, failed=failed)
         boxed = plans.sandboxing.note(cwd, failed=failed)
         lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note, planning, boxed]
+=======
+        notes += full
+        planning = self._call.state.plans.note(self._call.owner, cwd, self.text, failed=failed)
+        lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note, planning]
+>>>>>>> faults
         return text("\n".join(line for line in lines if line), is_error=failed)
 
     async def _wait(self, command: Command, log: Log) -> bool:
@@ -202,6 +209,15 @@ async def _render(log: Log, task: Task | None) -> Rendered:
     if task is not None:
         task.read_up_to(size)
     return await render_soon(log.file, size, log.path, OUTPUT_CHARS_MAX)
+
+
+def _full_disk(log_path: str) -> list[str]:
+    """A command whose writes fail rarely says so, and what its output lacks cannot be seen."""
+    try:
+        disk = os.statvfs(os.path.dirname(log_path))
+    except OSError:
+        return []
+    return [] if disk.f_bavail or not disk.f_blocks else [f"[the disk of {log_path} is full: output may be missing]"]
 
 
 async def _end_surely(command: Command) -> None:
