@@ -113,16 +113,10 @@ class Run:
         if keep:
             self._tasks.clean_soon()
         notes, failed = self._notes(command, rendered, timed_out, killed)
-<<<<<<< HEAD
         plans = self._call.state.plans
         planning = plans.note(self._call.owner, cwd, self.text, failed=failed)
         boxed = plans.sandboxing.note(cwd, failed=failed)
-        lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note, planning, boxed]
-=======
-        notes += full
-        planning = self._call.state.plans.note(self._call.owner, cwd, self.text, failed=failed)
-        lines = [rendered.text or "(no output)", *notes, *left, self._timeout_note, planning]
->>>>>>> faults
+        lines = [rendered.text or "(no output)", *notes, *full, *left, self._timeout_note, planning, boxed]
         return text("\n".join(line for line in lines if line), is_error=failed)
 
     async def _wait(self, command: Command, log: Log) -> bool:
