@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import ROOT, SCRATCH, SMALL, BenchmarkFailure, Plan, Subject
-from benchmarks.subjects import frozen, install_rivals, rivals
+from benchmarks.rivals_here import install_rivals
+from benchmarks.subjects import frozen, rivals
 
 DRIVER = ROOT.parent / "shared" / "faults" / "run.py"
 RIVALS = ROOT / "benchmarks" / "rivals.toml"

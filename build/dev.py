@@ -8,13 +8,10 @@ that is.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import shutil
-import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,17 +20,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.pycache_prefix = str(ROOT / ".cache" / "pycache")  # before the siblings are imported: no __pycache__ in build/
 
+import checks  # noqa: E402
 import machine  # noqa: E402
 from machine import Stop  # noqa: E402
-
-NOTHING_COLLECTED = 5
-"""pytest's exit status when no test matched."""
-
-TESTS_FAILED = 1
-"""pytest's exit status when tests failed."""
-
-FAILED_AGAIN_MAX = 12
-"""More failures than this are no accident of a busy machine."""
+from steps import NOTHING_COLLECTED, again_by_themselves, call, heading, pytest  # noqa: E402
 
 
 def setup(options: argparse.Namespace) -> int:
@@ -73,9 +63,9 @@ def catalog(options: argparse.Namespace) -> int:
 
 
 def check(options: argparse.Namespace) -> int:
-    failed = _failed_checks()
-    _heading("tests/tidy")
-    if _pytest("-q", "tests/tidy") != 0:
+    failed = checks.failed()
+    heading("tests/tidy")
+    if pytest("-q", "tests/tidy") != 0:
         failed.append("tests/tidy")
     return _verdict(failed)
 
@@ -90,36 +80,18 @@ def test(options: argparse.Namespace) -> int:
         print(f"{sentence}. The tests that need it are skipped.", file=sys.stderr)
     _clients(strict)
     os.environ["SCORPIO_EXECUTABLE_UNDER_TEST"] = str(_frozen())
-    failed = _failed_checks()
-    _heading("pytest, the tests that run alone")
-    alone = _again_by_themselves(_pytest("-m", "alone", *options.rest))
+    failed = checks.failed()
+    heading("pytest, the tests that run alone")
+    alone = again_by_themselves(pytest("-m", "alone", *options.rest))
     if alone not in (0, NOTHING_COLLECTED):
         failed.append("tests that run alone")
-    _heading("pytest, all others")  # last, so that its closing line ends the output
-    others = _again_by_themselves(_pytest("-n", "2", "-m", "not alone", *SLOWEST, *options.rest))
+    heading("pytest, all others")  # last, so that its closing line ends the output
+    others = again_by_themselves(pytest("-n", "2", "-m", "not alone", *SLOWEST, *options.rest))
     if others != 0 and not (others == NOTHING_COLLECTED and alone == 0):
         failed.append("tests")
     if failed and failed != ["tests"]:
         return _verdict(failed)
     return 1 if failed else 0
-
-
-def _again_by_themselves(status: int) -> int:
-    """A few failures run once more, one by one: a machine too busy for a bound is told from a fault, and both are told.
-
-    Thousands of tests start some ten thousand processes on two cores; one that passes by itself is named, not hidden.
-    """
-    record = ROOT / ".cache" / "pytest" / "v" / "cache" / "lastfailed"
-    if status != TESTS_FAILED or not record.is_file():
-        return status
-    failed = list(json.loads(record.read_text("utf-8")))
-    if not 0 < len(failed) <= FAILED_AGAIN_MAX or not all("::" in name for name in failed):
-        return status  # a name without `::` is no test but a worker or a file, and would run everything again
-    _heading(f"pytest, once more by themselves: {len(failed)} that failed beside others")
-    again = _pytest("--last-failed", "--last-failed-no-failures", "none")
-    if again == 0:
-        print("Passed by themselves, failed beside others:", *failed, sep="\n  ", flush=True)
-    return again
 
 
 def bench(options: argparse.Namespace) -> int:
@@ -130,7 +102,7 @@ def bench(options: argparse.Namespace) -> int:
         machine.require(machine.BENCH_NEEDS)
     else:
         _frozen()
-    return _call([sys.executable, "benchmarks/run.py", *given, *options.rest])
+    return call([sys.executable, "benchmarks/run.py", *given, *options.rest])
 
 
 def fuzz(options: argparse.Namespace) -> int:
@@ -172,7 +144,7 @@ def freeze(options: argparse.Namespace) -> int:
 def wheel(options: argparse.Namespace) -> int:
     _need_file("build/wheel_hook.py", "wheel")
     _frozen()
-    return _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
+    return call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"])
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -181,7 +153,7 @@ def audit(options: argparse.Namespace) -> int:
 
     program = str(environment.auditor())
     locks = [part for name in (environment.BUILD, environment.DEV) for part in ("-r", name)]
-    return _call(
+    return call(
         [program, "--strict", "--require-hashes", "--disable-pip", "--progress-spinner=off", *locks, *options.rest]
     )
 
@@ -347,86 +319,20 @@ def _clients(strict: bool) -> None:
         print(f"{stop} The tests that need it are skipped.", file=sys.stderr)
 
 
-def _failed_checks() -> list[str]:
-    """Run every check that is not a test; the names of those that failed."""
-    ruff = [sys.executable, "-m", "ruff"]
-    failed = []
-    for name, command in (
-        ("ruff check", [*ruff, "check", "."]),
-        ("ruff format", [*ruff, "format", "--check", "."]),
-        ("mypy --strict", [sys.executable, "-m", "mypy"]),
-        ("catalogue", [sys.executable, "build/compile_catalog.py", "--check"]),
-    ):
-        _heading(name)
-        if _call(command) != 0:
-            failed.append(name)
-    _heading("workflows")
-    statuses = [_call([str(part) for part in command]) for command in _workflow_checks()]
-    if any(statuses):
-        failed.append("workflows")
-    _heading("C with -Wall -Wextra -Werror")
-    if not _c_is_clean():
-        failed.append("C warnings")
-    return failed
-
-
-def _workflow_checks() -> list[list[str | Path]]:
-    """Their schema, and what may go wrong in them: rights, pins, words of strangers in a shell."""
-    import environment
-
-    github = ROOT / ".github"
-    schema: list[str | Path] = [environment.program("check-jsonschema"), "--quiet", "--builtin-schema"]
-    chooser = github / "ISSUE_TEMPLATE" / "config.yml"
-    forms = sorted(set(chooser.parent.glob("*.yml")) - {chooser})
-    return [
-        [*schema, "vendor.github-issue-config", chooser],
-        [*schema, "vendor.github-issue-forms", *forms],
-        [*schema, "vendor.github-workflows", *sorted((github / "workflows").glob("*.yml"))],
-        [*schema, "vendor.dependabot", github / "dependabot.yml"],
-        [environment.program("zizmor"), "--offline", "--quiet", "--persona=auditor", github],
-    ]
-
-
-def _c_is_clean() -> bool:
-    """-O2, because gcc finds uninitialised and overflowing uses only when it optimises."""
-    machine.require(machine.BUILD_NEEDS)
-    sources = sorted((ROOT / "build" / "launcher").glob("*.c"))
-    python = f"-I{sysconfig.get_path('include')}"
-    warnings = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", python, "-c", "-o", os.devnull]
-    commands = [[machine.compiler(), *warnings, str(source)] for source in sources]
-    elsewhere = ROOT / "build" / "launcher" / "supervisor.c"  # as it is made where it needs a C library
-    commands.append([machine.compiler(), *warnings, "-DSUPERVISOR_LIBC", str(elsewhere)])
-    statuses = [_call(command) for command in commands]
-    return not any(statuses)
-
-
 def _repeat(options: argparse.Namespace, selection: Callable[[], tuple[str, ...]]) -> int:
     """pytest again and again until the minutes are over or a run fails."""
     ends = time.monotonic() + options.minutes * 60
     rounds = 0
     while rounds == 0 or time.monotonic() < ends:
         rounds += 1
-        _heading(f"round {rounds}")
-        status = _pytest("-q", *selection(), *options.rest)
+        heading(f"round {rounds}")
+        status = pytest("-q", *selection(), *options.rest)
         if status == NOTHING_COLLECTED:
             raise Stop(f"{options.verb} found no test: none carries its marker, or the options after -- left none.")
         if status != 0:
             raise Stop(f"Round {rounds} failed; the lines above say what and with which seed.")
     print(f"{rounds} rounds without a failure.")
     return 0
-
-
-def _pytest(*options: str) -> int:
-    return _call([sys.executable, "-m", "pytest", *options])
-
-
-def _call(command: list[str]) -> int:
-    sys.stdout.flush()
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
-
-
-def _heading(text: str) -> None:
-    print(f"-- {text}", flush=True)
 
 
 def _verdict(failed: list[str]) -> int:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builds import lacking
 from tests.faults.edits import fewer, files
+from tests.lacking import lacking
 from tests.links import ROOT, clean_environment, executable_under_test, frozen_command
 from tests.protocol.json_values import values
 from tests.server_process import ServerProcess

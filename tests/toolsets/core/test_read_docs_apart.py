@@ -116,7 +116,7 @@ def test_what_a_page_was_doing_ends_with_its_call(reader: LocalCore, site: Site)
     assert begun.wait(EVENT_S_MAX)
     tab = kept_tab(reader)
     assert tab is not None
-    counts = []
+    counts: list[int] = []
     while len(counts) < 2 or counts[-1] != counts[-2]:  # what was on its way arrives; a page that lives asks for ever
         read(reader, site.url(f"/quiet?{len(counts)}"), wait_ms=300)
         assert kept_tab(reader) is tab
