@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
@@ -73,6 +72,8 @@ class Parser(argparse.ArgumentParser):
 
 class _Formatter(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
+        import shutil  # 5 ms, which a server that is started with options would pay too
+
         columns = shutil.get_terminal_size().columns
         super().__init__(prog, width=min(max(columns, COLUMNS_MIN), COLUMNS_MAX) - 1)
 
