@@ -214,6 +214,8 @@ def _row(feature: Feature) -> str:
         support = feature.descriptor.get("execution", {}).get("taskSupport", "forbidden")
         if support != "forbidden":
             row.append(f'        "task": {support!r},')
+        if feature.options.get("ends_others"):
+            row.append('        "ends_others": True,')
         given = {option: tuple(feature.options.get(option, ())) for option in ("older_names", "verbatim")}
         row += [f'        "{option}": {names!r},' for option, names in given.items() if names]
     return "    {\n" + "\n".join(row) + "\n    },"

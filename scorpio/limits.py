@@ -17,6 +17,9 @@ QUEUED_BYTES_MAX = 8 * 1024 * 1024
 RUNNING_CALLS_MAX = 256
 """Slow calls one peer may have in progress; further ones fail at once. A model rarely starts more than 20."""
 
+ENDING_CALLS_MAX = 32
+"""Further calls for tools that end what others have begun: or nobody could make room."""
+
 UNADDRESSED_ERRORS_PER_S_MAX = 20
 """Errors with id null a second, so that two peers that answer each other cannot storm (rust-sdk issue 938)."""
 

@@ -96,10 +96,14 @@ def _web_address(value: str) -> str:
     return value
 
 
+OTHER_LEVELS = {"trace": "debug", "warn": "warning", "err": "error", "fatal": "critical"}
+"""What other programs call them, in an environment that they share with us."""
+
+
 def _level(value: str) -> str:
     from scorpio.protocol.meta import LOG_LEVELS
 
-    word = value.lower()
+    word = OTHER_LEVELS.get(value.lower(), value.lower())
     if word not in LOG_LEVELS:
         raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
     return word
@@ -298,7 +302,8 @@ class _Reading:
                 return
             read = key.read(value)
         except ValueError as fault:
-            self.warnings.append(f"{where}: {name[:80]} {fault}, not {_shown(value)!r}; the line is ignored.")
+            named = name[:80] if name.isprintable() else repr(name[:80])
+            self.warnings.append(f"{where}: {named} {fault}, not {_shown(value)!r}; the line is ignored.")
             return
         if not trusted and not (key.tightens and key.tightens(self.values.get(name, key.default), read)):
             self.warnings.append(f"{where}: {name} may not be loosened by a project's file; the line is ignored.")
@@ -350,7 +355,7 @@ def load(
     for key in KEYS:
         for name in ("SCORPIO_" + key.name, key.name):
             value = environ.get(name)
-            if value is not None:
+            if value or (value is not None and key.default == ""):  # `NAME=` is how a shell unsets for one program
                 reading.set(key.name, value, f"environment variable {name}")
                 break
     for prefix in ("TOOL_", "SCORPIO_TOOL_"):  # the later wins

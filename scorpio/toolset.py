@@ -49,7 +49,7 @@ class JsonSchemaValuesException(ValueError):
 class Entry:
     """A feature: its name (a URI for resources), its lane, its wire object, its handler at first use."""
 
-    __slots__ = ("_complete", "_handle", "_load", "descriptor", "name", "requires", "slow", "toolset")
+    __slots__ = ("_complete", "_handle", "_load", "descriptor", "ends_others", "name", "requires", "slow", "toolset")
 
     def __init__(self, toolset: Toolset, row: dict[str, Any], prefix: str = "") -> None:
         self.toolset = toolset
@@ -59,6 +59,8 @@ class Entry:
         """The wire object as JSON, every revision's members in it."""
         self.requires: Sequence[str] = row.get("requires", ())
         """Client capabilities without which the feature is of no use."""
+        self.ends_others: bool = row.get("ends_others", False)
+        """It makes room, and so is served where there is none."""
         self._load: Callable[[], tuple[Callable[..., Any], Callable[..., Any] | None]] = row["load"]
         self._handle: Callable[..., Any] | None = None
         self._complete: Callable[..., Any] | None = None

@@ -36,6 +36,8 @@ def receive_batch(server: Server, values: list[Any], peer: Peer, frame: bytes | 
     batch = _Batch(peer)
     for index, value in enumerate(values):
         batch.receive(server, value, frame, index)
+        if peer.ended:  # by `shutdown` or `exit`: nothing after it is served, as outside of a batch
+            break
     return batch.close()
 
 

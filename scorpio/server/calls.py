@@ -8,7 +8,7 @@ from __future__ import annotations
 import _thread
 import time
 
-from scorpio.limits import ASK_ROUNDS_MAX, ASK_WAIT_S, PROGRESS_EVERY_S, RUNNING_CALLS_MAX
+from scorpio.limits import ASK_ROUNDS_MAX, ASK_WAIT_S, ENDING_CALLS_MAX, PROGRESS_EVERY_S, RUNNING_CALLS_MAX
 from scorpio.protocol.errors import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from scorpio.protocol.messages import encode_error, encode_result
 from scorpio.server.request_state import digest
@@ -96,9 +96,10 @@ class RunningCall:
 
         Registers first and submits second: the other order could lose the answer of a quick call.
         """
-        if self._peer.client.running_count >= RUNNING_CALLS_MAX:
+        most = RUNNING_CALLS_MAX + (ENDING_CALLS_MAX if self._entry.ends_others else 0)
+        if self._peer.client.running_count >= most:
             raise ProtocolError(
-                INTERNAL_ERROR, f"{RUNNING_CALLS_MAX} calls are in progress. Send the request again when one has ended."
+                INTERNAL_ERROR, f"{most} calls are in progress. Send the request again when one has ended."
             )
         self._take_earlier_answers()
         self._request.frame = None  # as large as the arguments, and read by now

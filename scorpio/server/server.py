@@ -108,6 +108,8 @@ class Server:
                 return self.receive_batch(message, peer, frame)
         except ProtocolError as error:
             return self._refused(error)
+        except Exception as bug:  # of a batch, whose code is imported with the first
+            return self._refused(self.internal_error(bug))
         return self.receive_message(message, peer)
 
     def message(self, frame: bytes) -> Request | Notification | Response | list[Any]:

@@ -183,13 +183,18 @@ class StdioServer:
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         wakeup_fd = _catch_signals()
         _thread.start_new_thread(self._watch, (wakeup_fd, Parent()))
-        framer = LineFramer()
-        if self._read_first(framer):
-            self._read_on(framer)
-        stalled = self._output.queued_bytes >= QUEUED_BYTES_MAX
-        if not stalled:
-            self._receive_rest(framer.rest())
-        self.end(drain=not self._peer.ended and not stalled, patient=not stalled)
+        stalled = True
+        try:
+            framer = LineFramer()
+            if self._read_first(framer):
+                self._read_on(framer)
+            stalled = self._output.queued_bytes >= QUEUED_BYTES_MAX
+            if not stalled:
+                self._receive_rest(framer.rest())
+        except Exception as bug:  # noqa: BLE001 else the interpreter would wait for its threads, for ever
+            self._server.internal_error(bug)
+        finally:
+            self.end(drain=not self._peer.ended and not stalled, patient=not stalled)
 
     def _read_first(self, framer: LineFramer) -> bool:
         """Answer the first message, then import what that did not need; False when the input ended before it."""

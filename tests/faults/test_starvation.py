@@ -63,6 +63,8 @@ def test_any_number_of_descriptors_is_enough_for_an_answer_or_a_sentence(
     assert not [said for said in answers.values() if "Internal error" in said], server.stderr()
     if descriptors < 12:
         assert NONE_LEFT in answers[1]
+    server.send(b"[]\n")  # whose code is imported with the first batch
+    assert server.answers(1)[0]["id"] is None
     server.close_stdin()
     assert server.status() == 0
 

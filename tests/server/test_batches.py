@@ -93,6 +93,16 @@ def test_batch_of_notifications_and_responses_is_not_answered(connect: Connect) 
     assert len(wire.received) == before + 1
 
 
+@pytest.mark.requirement("batch:answered")
+@pytest.mark.revisions(BATCHING)
+@pytest.mark.transports("stdio")
+def test_nothing_after_shutdown_in_a_batch_is_served(connect: Connect) -> None:
+    wire = connect()
+    wire.send([{"jsonrpc": "2.0", "id": "end", "method": "shutdown"}, {"jsonrpc": "2.0", "id": "p", "method": "ping"}])
+    answers = wire.message(lambda message: isinstance(message, list), "batch")
+    assert [answer["id"] for answer in answers] == ["end"]
+
+
 @pytest.mark.requirement("batch:cancel")
 @pytest.mark.revisions(BATCHING)
 def test_call_that_is_cancelled_is_left_out_of_the_array(connect: Connect) -> None:

@@ -736,6 +736,7 @@ TOOLS = (
         "validate": validate_kill_bg_task,
         "coercions": (('task_id', 'integer'),),
         "optional": (),
+        "ends_others": True,
     },
     {
         "name": 'SetCallback',

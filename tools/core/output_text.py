@@ -216,7 +216,10 @@ def _line_head(line: bytes, chars_max: int) -> tuple[str, int]:
         text, used = _piece(line[at : at + left], left)
         if not used:
             text, used = _piece(line[at : at + left // CHARS_PER_BYTE_MAX], left)
-        if not used:
+        if not used:  # one sequence that does not end in all of that: what is no sequence then is shown as text
+            end = _border(line, min(len(line), at + left // CHARS_PER_BYTE_MAX))
+            text, used = clean_bytes(line[at:end]), end - at
+        if len(text) > left:
             break
         parts.append(text)
         left -= len(text)

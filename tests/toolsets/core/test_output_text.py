@@ -340,3 +340,11 @@ def test_sizes_are_short(count: int, shown: str) -> None:
 )
 def test_durations_are_short(seconds: float, shown: str) -> None:
     assert duration_text(seconds) == shown
+
+
+def test_a_line_that_begins_a_sequence_and_never_ends_it_has_a_head() -> None:
+    """Found by fuzzing: nothing at all was shown of it."""
+    raw = b"\x1b]\xe2\x80\xa8" + b"x" * 40_000
+    first, used = head(raw, 4200)
+    assert used > 0
+    assert 0 < len(first) <= 4200
