@@ -48,4 +48,5 @@ def peers() -> bool:
     for name, reason in left_out.items():
         print(f"{name}: {reason}.")
     fault_matrix.keep(peers=rows)
-    return bool(rows[0]["must"][0] == rows[0]["must"][1])
+    right, all_of_them = rows[0]["must"]
+    return bool(right == all_of_them)
