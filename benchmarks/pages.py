@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from benchmarks import bare_cdp
 from benchmarks.harness import BenchmarkFailure, Plan, Record, Run, Subject, alternate
 from benchmarks.memory import Talk
-from benchmarks.subjects import scorpios
+from benchmarks.subjects import Rival, rivals, scorpios
 from benchmarks.workloads import FIRST_ID, has_tool, line, plain
 
 PAGES_LARGE, PAGES_SMALL = 50, 2
@@ -89,8 +90,13 @@ def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], st
         return
     count = PAGES_SMALL if plan.size.rounds <= 2 else PAGES_LARGE
     pause_s = pause_s if count == PAGES_LARGE else 0.0
+    readers = {each.subject.name: each for each in rivals(plan) if name in each.takes_part and each.call is not None}
 
     def measure(subject: Subject) -> Run:
+        if subject.name in readers:
+            with Talk(plan, subject) as talk:
+                ids = itertools.count(FIRST_ID)
+                return _samples(count, pause_s, lambda: _read(talk, address(), next(ids), readers[subject.name]))
         if not subject.ours:
             with bare_cdp.Bare(plan.folder, fresh=subject.name == TAB_EACH) as browser:
                 return _samples(count, pause_s, lambda: browser.load(address()))
@@ -98,7 +104,8 @@ def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], st
             ids = itertools.count(FIRST_ID)
             return _samples(count, pause_s, lambda: _read(talk, address(), next(ids)))
 
-    yield from alternate(name, [*map(_browser, others), *scorpios(plan, "core")], plan.size.rounds, measure, "ms")
+    subjects = [*map(_browser, others), *scorpios(plan, "core"), *(each.subject for each in readers.values())]
+    yield from alternate(name, subjects, plan.size.rounds, measure, "ms")
 
 
 def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) -> Run:
@@ -116,10 +123,13 @@ def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) 
     return Run(samples, hashlib.sha256(str(marks).encode()).hexdigest())
 
 
-def _read(talk: Talk, url: str, id_: int) -> tuple[float, str]:
-    request = line("tools/call", {"name": "ReadDocs", "arguments": {"url": url}}, id_)
+def _read(talk: Talk, url: str, id_: int, rival: Rival | None = None) -> tuple[float, str]:
+    call: dict[str, Any] = {"name": "ReadDocs", "arguments": {}} if rival is None or rival.call is None else rival.call
+    asked = [line("tools/call", {"name": call["name"], "arguments": {**call["arguments"], "url": url}}, 2 * id_)]
+    if "then" in call:
+        asked.append(line("tools/call", {"name": call["then"], "arguments": {}}, 2 * id_ + 1))
     start_s = time.perf_counter()
-    answer = talk.ask(request)
+    answer = [talk.ask(request) for request in asked][-1]
     took_ms = (time.perf_counter() - start_s) * 1000
     return took_ms, str(plain(answer)["content"][0]["text"])
 

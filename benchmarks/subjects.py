@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks import bare_cdp
 from benchmarks.harness import ROOT, SCRATCH, BenchmarkFailure, Plan, Subject, commit, program, run_client
 from benchmarks.workloads import Workload, handshake, line, plain
 
@@ -175,7 +176,12 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
         for table in tomllib.loads(file.read_text("utf-8")).values():
             if table.get("over", "stdio") != over:
                 continue
-            places = {"python": sys.executable, "npm": str(NPM), "rivals": str(RIVALS)}
+            places = {
+                "python": sys.executable,
+                "npm": str(NPM),
+                "rivals": str(RIVALS),
+                "browser": bare_cdp.program() or "",
+            }
             missing = _missing(table, places)
             if missing:
                 plan.note(table["title"], missing)
