@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from benchmarks import bare_cdp
 from benchmarks.harness import BenchmarkFailure, Plan, Record, Run, Subject, alternate
 from benchmarks.memory import Talk
-from benchmarks.subjects import scorpios
+from benchmarks.subjects import Rival, rivals, scorpios
 from benchmarks.workloads import FIRST_ID, has_tool, line, plain
 
 PAGES_LARGE, PAGES_PAUSED, PAGES_SMALL = 20, 8, 2
@@ -97,8 +98,13 @@ def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], st
     count = PAGES_PAUSED if pause_s else PAGES_LARGE
     if plan.size.rounds < ROUNDS_MAX:
         count, pause_s = PAGES_SMALL, 0.0
+    readers = {each.subject.name: each for each in rivals(plan) if name in each.takes_part and each.call is not None}
 
     def measure(subject: Subject) -> Run:
+        if subject.name in readers:
+            with Talk(plan, subject) as talk:
+                ids = itertools.count(FIRST_ID)
+                return _samples(count, pause_s, lambda: _read(talk, address(), next(ids), readers[subject.name]))
         if not subject.ours:
             with bare_cdp.Bare(plan.folder, fresh=subject.name == TAB_EACH) as browser:
                 return _samples(count, pause_s, lambda: browser.load(address()))
@@ -106,9 +112,8 @@ def _warm(plan: Plan, name: str, others: Sequence[str], address: Callable[[], st
             ids = itertools.count(FIRST_ID)
             return _samples(count, pause_s, lambda: _read(talk, address(), next(ids)))
 
-    yield from alternate(
-        name, [*map(_browser, others), *scorpios(plan, "core")], min(plan.size.rounds, ROUNDS_MAX), measure, "ms"
-    )
+    subjects = [*map(_browser, others), *scorpios(plan, "core"), *(each.subject for each in readers.values())]
+    yield from alternate(name, subjects, min(plan.size.rounds, ROUNDS_MAX), measure, "ms")
 
 
 def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) -> Run:
@@ -126,10 +131,13 @@ def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) 
     return Run(samples, hashlib.sha256(str(marks).encode()).hexdigest())
 
 
-def _read(talk: Talk, url: str, id_: int) -> tuple[float, str]:
-    request = line("tools/call", {"name": "ReadDocs", "arguments": {"url": url}}, id_)
+def _read(talk: Talk, url: str, id_: int, rival: Rival | None = None) -> tuple[float, str]:
+    call: dict[str, Any] = {"name": "ReadDocs", "arguments": {}} if rival is None or rival.call is None else rival.call
+    asked = [line("tools/call", {"name": call["name"], "arguments": {**call["arguments"], "url": url}}, 2 * id_)]
+    if "then" in call:
+        asked.append(line("tools/call", {"name": call["then"], "arguments": {}}, 2 * id_ + 1))
     start_s = time.perf_counter()
-    answer = talk.ask(request)
+    answer = [talk.ask(request) for request in asked][-1]
     took_ms = (time.perf_counter() - start_s) * 1000
     return took_ms, str(plain(answer)["content"][0]["text"])
 

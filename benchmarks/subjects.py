@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks import bare_cdp
 from benchmarks.harness import ROOT, SCRATCH, BenchmarkFailure, Plan, Subject, commit, program, run_client
 from benchmarks.rivals_here import GO, NPM, RIVALS, RUST
 from benchmarks.rivals_here import PYTHON as PYTHON_RIVALS
@@ -181,6 +182,7 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
                 "rivals": str(RIVALS),
                 "rust": str(RUST / "target" / "release" / "rival"),
                 "go": str(GO / "rival"),
+                "browser": bare_cdp.program() or "",
             }
             missing = _missing(table, places)
             if missing:

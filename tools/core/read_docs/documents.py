@@ -292,6 +292,7 @@ class _Reading:
             "html_bytes": len(html),
         }
         answer, text = await self._documents.workers.ask(question, html + article)
+        self._documents.browser.expect(self._site)  # emptying the tab takes a processor that this needed first
         if "failure" in answer:
             raise Failure(f"{shown(page.url)} {answer['failure']}.")
         self._notes += page.notes
