@@ -31,6 +31,14 @@ def test_the_environment_wins_over_a_file_in_either_spelling(tmp_path: Path) -> 
     assert (settings.streaming, settings.bash_max_timeout_ms, settings.warnings) == (False, 7, ())
 
 
+def test_an_empty_variable_is_none_and_another_programs_level_is_understood(tmp_path: Path) -> None:
+    home = _write(tmp_path / "home", "LOG_LEVEL=error\nSTREAMING=true\nCHROMIUM_PATH=/opt/chromium\n")
+    settings = load({"LOG_LEVEL": "", "SCORPIO_STREAMING": "", "CHROMIUM_PATH": ""}, home)
+    assert (settings.log_level, settings.streaming, settings.chromium_path) == ("error", True, "")
+    assert load({"LOG_LEVEL": "warn"}, home).log_level == "warning"
+    assert settings.warnings == ()
+
+
 @pytest.mark.parametrize(
     ("environ", "hidden"),
     [

@@ -165,6 +165,19 @@ def test_call_beyond_the_bound_fails_at_once_and_the_others_go_on(connect: Conne
     assert wire.text("test_slow", {"ms": 1}) == "Slept for 1 ms."
 
 
+@pytest.mark.requirement("bounds:running-calls")
+@pytest.mark.transports("stdio", "frozen")
+@pytest.mark.revisions(MODERN)
+def test_a_client_whose_calls_are_all_in_use_can_still_end_a_task(connect: Connect) -> None:
+    wire = connect("core", "conformance")
+    wire.text("BackgroundBash", {"command": "sleep 600"})
+    ids = [wire.start("tools/call", {"name": "test_slow", "arguments": {"ms": LONG_MS}}) for _ in range(256)]
+    assert wire.error("tools/call", {"name": "test_slow", "arguments": {"ms": 1}})["code"] == -32603
+    assert "Killed" in wire.text("KillBgTask", {"task_id": 1})
+    for id_ in ids:
+        wire.cancel(id_)
+
+
 @pytest.mark.requirement("stdio:only-messages")
 @pytest.mark.transports("stdio", "frozen")
 def test_what_a_tool_prints_goes_to_stderr_and_never_to_the_client(connect: Connect) -> None:
