@@ -6,6 +6,7 @@ Imported from the start: what looks for it then cannot open another file.
 from __future__ import annotations
 
 import errno
+import os
 
 NO_DESCRIPTORS = "There are no file descriptors left. Try again when other commands or connections have ended."
 NO_PROCESSES = "No further process or thread can be started. Try again when other commands have ended."
@@ -27,4 +28,6 @@ def said_of(fault: BaseException) -> str:
     """Empty where it is something else. Any line may meet this, an import too."""
     if isinstance(fault, RuntimeError) and str(fault) == NO_THREAD:
         return NO_PROCESSES
+    if isinstance(fault, ImportError) and str(fault).endswith(os.strerror(errno.EMFILE)):  # dlopen's words, no number
+        return NO_DESCRIPTORS
     return SAID.get(fault.errno or 0, "") if isinstance(fault, OSError) else ""

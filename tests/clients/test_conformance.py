@@ -1,4 +1,7 @@
-"""The official conformance suite against the executable, over Streamable HTTP: every scenario, no expected failure."""
+"""The official conformance suite against the executable, over Streamable HTTP: every scenario, no expected failure.
+
+As a server, and as a client with its log-ins.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,12 @@ if TYPE_CHECKING:
     from tests.http_link import HttpProcess
 
 BOUND_S = 100
+CLIENT_BOUND_S = 280
 PASSED = re.compile(r"^✓ ([a-z0-9-]+): \d+ passed, 0 failed", re.MULTILINE)
 FAILED = re.compile(r"^✗ ([a-z0-9-]+): ", re.MULTILINE)
+
+PASSED_CLIENT = re.compile(r"^✓ ([a-z0-9/-]+): [1-9]\d* passed, 0 failed", re.MULTILINE)
+FAILED_CLIENT = re.compile(r"^✗ ([a-z0-9/-]+): ", re.MULTILINE)
 
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 """Scenarios that a revision requires, frozen at its release."""
@@ -27,6 +34,10 @@ SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 TASKS = ("lifecycle", "capability-negotiation", "wire-fields", "request-state-removal", "mrtr-input", "request-headers")
 MORE_TASKS = ("dispatch-and-envelope", "required-task-error", "mrtr-composition")
 """Scenarios of the tasks extension. A tenth, status-notifications, looks at nothing in this release of the suite."""
+
+CLIENT_SCORED = {"2025-11-25": 18, "2026-07-28": 32}
+CLIENT_NOT_SCORED = 7
+"""The six extensions of OAuth among them; each revision's run has the same ones."""
 
 pytestmark = pytest.mark.builds("frozen")
 
@@ -57,11 +68,33 @@ def suite(
     return run
 
 
+@pytest.fixture
+def client_suite(
+    command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`client_suite("--requirements", "2025-11-25")`: one run of the other half; the suite starts a client a scenario."""
+    conformance, path = program("conformance"), node_path()
+    executable = command()[0]
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [conformance, "client", "--command", f"{executable} client conformance", "-o", "results", *options],
+            env={**environ, "PATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=CLIENT_BOUND_S,
+        )
+
+    return run
+
+
 def complaints(results: Path) -> list[Any]:
     """Every check that is neither a success nor for information, warnings included."""
     return [
-        (file.parent.name, check["id"], check["status"], check.get("errorMessage"))
-        for file in results.glob("*/checks.json")
+        (str(file.parent.relative_to(results)), check["id"], check["status"], check.get("errorMessage"))
+        for file in results.rglob("checks.json")
         for check in json.loads(file.read_text("utf-8"))
         if check["status"] not in ("SUCCESS", "INFO", "SKIPPED")
     ]
@@ -90,4 +123,16 @@ def test_every_other_scenario_passes_too(
     wanted |= {"server-sse-polling", "http-header-validation", "server-session-lifecycle"}
     assert wanted <= {*re.findall(r"^✓ ([a-z0-9-]+): [1-9]\d* passed, 0 failed", ended.stdout, re.MULTILINE)}
     assert FAILED.findall(ended.stdout) == []
+    assert complaints(tmp_path / "results") == []
+
+
+@pytest.mark.requirement("client:conformance")
+@pytest.mark.parametrize("required", CLIENT_SCORED)
+def test_every_scenario_of_a_client_passes_with_all_log_ins(
+    client_suite: Callable[..., subprocess.CompletedProcess[str]], required: str, tmp_path: Path
+) -> None:
+    ended = client_suite("--requirements", required)
+    assert ended.returncode == 0, ended.stdout[-3000:]
+    assert FAILED_CLIENT.findall(ended.stdout) == []
+    assert len(PASSED_CLIENT.findall(ended.stdout)) == CLIENT_SCORED[required] + CLIENT_NOT_SCORED
     assert complaints(tmp_path / "results") == []

@@ -427,7 +427,7 @@ def test_wait_ends_quietly_when_it_is_interrupted(wait_command: Callable[..., su
 @pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "inf", ""])
 def test_wait_refuses_a_timeout_that_is_none(wait_command: Callable[..., subprocess.Popen[str]], seconds: str) -> None:
     waiter = wait_command("--timeout", seconds)
-    assert "argument --timeout: invalid seconds value" in waiter.communicate(timeout=60)[1]
+    assert "--timeout takes a number of seconds, 0 or more" in waiter.communicate(timeout=60)[1]
     assert waiter.returncode == 2
 
 
