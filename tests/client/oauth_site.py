@@ -1,4 +1,4 @@
-"""A server that wants a log-in, and the authorization server it names: both at one port. Shares no code with the program."""
+"""A server that wants a log-in, and the authorization server it names, at one port. Shares no code with the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 RESOURCE = "/.well-known/oauth-protected-resource"
@@ -39,7 +39,7 @@ class OAuthSite:
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         self.url = f"{self.origin}/mcp"
 
-    def __enter__(self) -> OAuthSite:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 

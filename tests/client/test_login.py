@@ -43,7 +43,8 @@ class Robot:
 
 
 class NoAnswers:
-    capabilities: dict[str, Any] = {}
+    def __init__(self) -> None:
+        self.capabilities: dict[str, Any] = {}
 
     async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         raise AssertionError(method)
@@ -161,8 +162,8 @@ def test_an_answer_with_another_state_is_refused_and_the_right_one_still_taken(s
 
     def forge(url: str) -> None:
         redirect = parse_qs(urlsplit(url).query)["redirect_uri"][0]
-        for forged in ({"code": "forged", "state": "guess"}, {"code": "forged"}, {"error": "access_denied"}):
-            seen.append(visit(f"{redirect}?{urlencode(forged)}"))
+        forgeries = ({"code": "forged", "state": "guess"}, {"code": "forged"}, {"error": "access_denied"})
+        seen.extend(visit(f"{redirect}?{urlencode(forged)}") for forged in forgeries)
 
     assert asyncio.run(called(site.url, Login(site.url, person=Robot(forge)))) == "hello"
     assert (seen, site.grants) == ([400, 400, 400], ["authorization_code"])

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 BOUND_S = 100
 CLIENT_BOUND_S = 280
-PASSED = re.compile(r"^✓ ([a-z0-9-]+): \d+ passed, 0 failed", re.MULTILINE)
-FAILED = re.compile(r"^✗ ([a-z0-9-]+): ", re.MULTILINE)
+PASSED = re.compile(r"^✓ ([a-z0-9_-]+): \d+ passed, 0 failed", re.MULTILINE)
+FAILED = re.compile(r"^✗ ([a-z0-9_-]+): ", re.MULTILINE)
 
-PASSED_CLIENT = re.compile(r"^✓ ([a-z0-9/-]+): [1-9]\d* passed, 0 failed", re.MULTILINE)
-FAILED_CLIENT = re.compile(r"^✗ ([a-z0-9/-]+): ", re.MULTILINE)
+PASSED_CLIENT = re.compile(r"^✓ ([a-z0-9/_-]+): [1-9]\d* passed, 0 failed", re.MULTILINE)
+FAILED_CLIENT = re.compile(r"^✗ ([a-z0-9/_-]+): ", re.MULTILINE)
 
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 """Scenarios that a revision requires, frozen at its release."""
@@ -72,7 +72,7 @@ def suite(
 def client_suite(
     command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """`client_suite("--requirements", "2025-11-25")`: one run of the other half; the suite starts a client a scenario."""
+    """`client_suite("--requirements", "2025-11-25")`: the other half, which starts a client a scenario."""
     conformance, path = program("conformance"), node_path()
     executable = command()[0]
 
