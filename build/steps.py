@@ -44,7 +44,7 @@ def again_by_themselves(status: int) -> int:
     if not 0 < len(failed) <= FAILED_AGAIN_MAX or not all("::" in name for name in failed):
         return status  # a name without `::` is no test but a worker or a file, and would run everything again
     heading(f"pytest, once more by themselves: {len(failed)} that failed beside others")
-    again = pytest("--last-failed", "--last-failed-no-failures", "none")
+    again = pytest(*failed)
     if again == 0:
         print("Passed by themselves, failed beside others:", *failed, sep="\n  ", flush=True)
     return again
