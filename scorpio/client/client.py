@@ -353,6 +353,7 @@ class Client:
         for waiting in tuple(self._waiting.values()):
             if not waiting.future.done():
                 waiting.future.set_exception(LinkFailure(reason))
+                waiting.future.exception()  # who is still sending fails by that, and never comes to look
 
     # -- modern: one stream for everything that is subscribed
 
