@@ -6,6 +6,7 @@ As a server, and as a client with its log-ins.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ def client_suite(
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`client_suite("--requirements", "2025-11-25")`: the other half, which starts a client a scenario."""
     conformance, path = program("conformance"), node_path()
-    executable = command()[0]
+    executable = os.path.abspath(command()[0])
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
