@@ -26,8 +26,8 @@ CLIENT_BOUND_S = 280
 PASSED = re.compile(r"^✓ ([a-z0-9-]+): \d+ passed, 0 failed", re.MULTILINE)
 FAILED = re.compile(r"^✗ ([a-z0-9-]+): ", re.MULTILINE)
 
-PASSED_CLIENT = re.compile(r"^✓ ([a-z0-9/-]+): [1-9]\d* passed, 0 failed", re.MULTILINE)
-FAILED_CLIENT = re.compile(r"^✗ ([a-z0-9/-]+): ", re.MULTILINE)
+PASSED_CLIENT = re.compile(r"^✓ ([a-z0-9_/-]+): [1-9]\d* passed, 0 failed", re.MULTILINE)
+FAILED_CLIENT = re.compile(r"^✗ ([a-z0-9_/-]+): ", re.MULTILINE)
 
 SCORED = {"2025-11-25": 30, "2026-07-28": 37}
 """Scenarios that a revision requires, frozen at its release."""
