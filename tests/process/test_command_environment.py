@@ -20,6 +20,7 @@ def test_users_variables_stay_and_the_fixed_ones_are_added() -> None:
 def test_secrets_and_internal_variables_are_left_out() -> None:
     hidden = {
         "SCORPIO_HTTP_TOKEN": "t",
+        "SCORPIO_OAUTH_CLIENT_SECRET": "s",
         "XMPP_PASSWORD": "p",
         "SCORPIO_XMPP_PASSWORD": "p",
         "SCORPIO_SUPERVISOR": "/s",
