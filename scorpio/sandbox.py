@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from scorpio.limits import SANDBOX_PROBE_MS
 from scorpio.seccomp import MACHINES, filter_program
@@ -72,6 +73,8 @@ cd "$SCORPIO_PROBE" || exit 13
 chmod 700 inside/new || exit 12
 """
 PROBED, WITHOUT_METADATA = 0, 12
+PROBE_PREFIX, PROBE_ABANDONED_S = "scorpio-probe-", 60
+"""Of its directory; a trial takes no more than SANDBOX_PROBE_MS."""
 
 
 class Policy:
@@ -326,7 +329,8 @@ async def _fault(backend: Backend, private: bool) -> str:
     import tempfile
 
     try:
-        place = os.path.realpath(tempfile.mkdtemp(prefix="scorpio-probe-"))
+        _sweep(tempfile.gettempdir())
+        place = os.path.realpath(tempfile.mkdtemp(prefix=PROBE_PREFIX))
     except OSError as error:
         return f"no temporary directory to try it in ({error.strerror})"
     try:
@@ -335,6 +339,17 @@ async def _fault(backend: Backend, private: bool) -> str:
         return error.strerror or str(error)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _sweep(root: str) -> None:
+    """Delete what was left by servers that ended, or were killed, in the middle of a trial."""
+    import shutil
+
+    for found in os.scandir(root):
+        if found.name.startswith(PROBE_PREFIX) and found.is_dir(follow_symlinks=False):
+            state = found.stat(follow_symlinks=False)
+            if state.st_uid == os.geteuid() and state.st_mtime < time.time() - PROBE_ABANDONED_S:
+                shutil.rmtree(found.path, ignore_errors=True)
 
 
 async def _probed(backend: Backend, place: str, private: bool) -> str:
