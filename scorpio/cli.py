@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def _serve(command: argparse.ArgumentParser) -> None:
-    from scorpio.commands import sandbox_options
+    from scorpio.commands import server_options
 
     command.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
-    sandbox_options.add(command)
+    server_options.add(command)
     command.set_defaults(run=_run_serve)
 
 
 def _run_serve(chosen: argparse.Namespace) -> int:
     from scorpio.app import serve_stdio
-    from scorpio.commands import sandbox_options
+    from scorpio.commands import server_options
 
-    return serve_stdio(names_in(chosen.toolsets), sandbox_options.keys(chosen))
+    return serve_stdio(names_in(chosen.toolsets), server_options.keys(chosen))
 
 
 def _http(command: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import stat
 import sys
 
 from scorpio.app import serve_http
-from scorpio.commands import sandbox_options
+from scorpio.commands import server_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="H",
         help="a further Host header to answer for",
     )
-    sandbox_options.add(parser)
+    server_options.add(parser)
     parser.add_argument("--metrics", action="store_true", help="counters for Prometheus on /metrics")
 
 
@@ -61,7 +61,7 @@ def run(chosen: Namespace) -> int:
     except (NoToken, ValueError) as fault:
         sys.stderr.write(f"scorpio: {fault}\n")
         return 2
-    return serve_http(options, [name for name in chosen.toolsets.split(",") if name], sandbox_options.keys(chosen))
+    return serve_http(options, [name for name in chosen.toolsets.split(",") if name], server_options.keys(chosen))
 
 
 def port(text: str) -> int:

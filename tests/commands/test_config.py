@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,20 @@ def run(build: str, tmp_path: Path, unpacked: str) -> Run:
         )
 
     return run
+
+
+def test_a_server_s_config_file_wins_over_the_user_s_and_the_environment(run: Run, build: str, tmp_path: Path) -> None:
+    program = executable_under_test() if build == "frozen" else f"{sys.executable} -m scorpio"
+    file = tmp_path / "mine.txt"
+    file.write_text("TOOL_BASH=false\n")
+    server = f"{program} serve --config {file}"
+    hidden = run("call", "Bash", "command=true", "--server", server, TOOL_BASH="true")
+    assert hidden.returncode == 3
+    assert "Bash" in hidden.stderr
+    file.write_text("# nothing\n")
+    assert run("call", "Bash", "command=true", "--server", server).returncode == 0
+    missing = run("serve", "--config", str(tmp_path / "gone"))
+    assert (missing.returncode, "is no file that can be read" in missing.stderr) == (2, True)
 
 
 def test_a_value_that_is_set_is_the_value_that_is_shown_with_its_source(run: Run, tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
-"""`--sandbox`, `--sandbox-required` and `--sandbox-network`: what a server's commands may do."""
+"""What `serve` and `http` take that configuration says too: `--config`, and `--sandbox` with its two companions."""
 
 from __future__ import annotations
 
+import os
+from argparse import ArgumentTypeError
+
 from scorpio.settings import SANDBOXES
+from scorpio.settings_lines import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +14,13 @@ if TYPE_CHECKING:
 
 
 def add(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--config",
+        type=_file,
+        default={},
+        metavar="FILE",
+        help="lines KEY=VALUE that win over all other configuration, but not over options",
+    )
     command.add_argument(
         "--sandbox",
         choices=tuple(reversed(SANDBOXES)),
@@ -22,8 +33,16 @@ def add(command: ArgumentParser) -> None:
 
 def keys(chosen: Namespace) -> dict[str, str]:
     """The keys that were given, as configuration has them."""
-    found = {"SANDBOX": chosen.sandbox} if chosen.sandbox else {}
+    found: dict[str, str] = dict(chosen.config)
+    if chosen.sandbox:
+        found["SANDBOX"] = chosen.sandbox
     for name in ("sandbox_required", "sandbox_network"):
         if getattr(chosen, name):
             found[name.upper()] = "true"
     return found
+
+
+def _file(path: str) -> dict[str, str]:
+    if not os.path.isfile(path):
+        raise ArgumentTypeError(f"{path} is no file that can be read")
+    return {name: value for _, name, value in lines(path) if value is not None}
