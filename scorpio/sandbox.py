@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 from scorpio.limits import SANDBOX_PROBE_MS
 from scorpio.seccomp import MACHINES, filter_program
@@ -73,8 +72,6 @@ cd "$SCORPIO_PROBE" || exit 13
 chmod 700 inside/new || exit 12
 """
 PROBED, WITHOUT_METADATA = 0, 12
-PROBE_PREFIX, PROBE_ABANDONED_S = "scorpio-probe-", 60
-"""Of its directory; a trial takes no more than SANDBOX_PROBE_MS."""
 
 
 class Policy:
@@ -329,8 +326,7 @@ async def _fault(backend: Backend, private: bool) -> str:
     import tempfile
 
     try:
-        _sweep(tempfile.gettempdir())
-        place = os.path.realpath(tempfile.mkdtemp(prefix=PROBE_PREFIX))
+        place = os.path.realpath(tempfile.mkdtemp(prefix="scorpio-probe-"))
     except OSError as error:
         return f"no temporary directory to try it in ({error.strerror})"
     try:
@@ -339,17 +335,6 @@ async def _fault(backend: Backend, private: bool) -> str:
         return error.strerror or str(error)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _sweep(root: str) -> None:
-    """Delete what was left by servers that ended, or were killed, in the middle of a trial."""
-    import shutil
-
-    for found in os.scandir(root):
-        if found.name.startswith(PROBE_PREFIX) and found.is_dir(follow_symlinks=False):
-            state = found.stat(follow_symlinks=False)
-            if state.st_uid == os.geteuid() and state.st_mtime < time.time() - PROBE_ABANDONED_S:
-                shutil.rmtree(found.path, ignore_errors=True)
 
 
 async def _probed(backend: Backend, place: str, private: bool) -> str:
@@ -373,6 +358,7 @@ async def _probed(backend: Backend, place: str, private: bool) -> str:
             output_bytes_max=0,
             prefix=confined.prefix,
             confinement=confined.confinement,
+            scratch_path=place,  # so that it goes with a server that is killed meanwhile, too
         )
     except process.SpawnFailure as failure:
         return str(failure).removesuffix(".").removesuffix(", so the command was not run")

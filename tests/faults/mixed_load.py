@@ -326,10 +326,9 @@ class Load:
         last.end("end of input")
         self.faults += [f"the last: {fault}" for fault in last.faults]
         self.counts["lost"] = self.lost_steps()
-        # A killed server cannot delete its own directory: the log that had no other place, a plan that is taken over,
-        # the trial of a sandbox; nor can one that ends in the midst of it. The next trial sweeps.
+        # A killed server cannot delete its own directory: the log that had no other place, a plan that is taken over.
         self.counts["temporary files"] = len(left_over := sorted(os.listdir(self.temporary)))
-        if len(left_over) > 2 * self.injected["SIGKILL"] + self.injected["vanish"]:
+        if len(left_over) > 2 * self.injected["SIGKILL"]:
             self.faults.append(f"left in TMPDIR: {left_over}")
         said = b"".join(path.read_bytes() for path in self.place.glob("stderr-*"))
         self.counts["bugs on stderr"] = said.count(b"Traceback (most recent call last)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,23 +49,6 @@ def test_the_strongest_that_works_is_found_and_described(commands: Commands) -> 
         assert plain.gaps()[0].startswith("chmod, chown, setting times")
         last = await sandbox.find(ALLOWLIST)
         assert (last.kind, last.by_kernel) == (ALLOWLIST, False)
-
-    commands.run(body)
-
-
-def test_what_a_killed_server_left_of_its_trial_is_deleted_by_the_next(
-    commands: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    old, new, other = (tmp_path / name for name in ("scorpio-probe-old", "scorpio-probe-new", "other-old"))
-    for directory in (old, new, other):
-        (directory / "inside").mkdir(parents=True)
-    for directory in (old, other):
-        os.utime(directory, (0, 0))
-
-    async def body() -> None:
-        await sandbox.find()
-        assert sorted(tmp_path.glob("*-*")) == [other, new]
 
     commands.run(body)
 
