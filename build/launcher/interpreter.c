@@ -120,8 +120,8 @@ static int set(const char *name, PyObject *value)
 static int say_frozen(const char *libraries)
 {
     PyObject *path = PyUnicode_DecodeFSDefault(libraries);
-    PyObject *forget = PyCFunction_New(&forget_modules_method, NULL);
-    int result = set("frozen", Py_True) | set("_MEIPASS", path) | set("_stdlib_dir", path) | set("forget_modules", forget);
+    PyObject *forget = PyCFunction_New(&forget_start_method, NULL);
+    int result = set("frozen", Py_True) | set("_MEIPASS", path) | set("_stdlib_dir", path) | set("forget_start", forget);
     Py_XDECREF(path);
     Py_XDECREF(forget);
     return result;

@@ -25,7 +25,7 @@ if sys.argv[1:] == ["exit"]:
 if sys.argv[1:] == ["wait"]:
     os.write(1, b"ready")
     os.read(0, 1)
-sys.forget_modules()
+sys.forget_start()
 print(json.dumps({
     "after forgetting": bytes([128]).decode("cp1252"),
     "json": [json.__file__, json.__path__, json.decoder.__file__, repr(json.__loader__)],

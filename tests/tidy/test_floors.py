@@ -12,6 +12,7 @@ from tests.tidy import sources
 FLOORS = {
     "scorpio": 0,  # the version
     "scorpio.limits": 0,
+    "scorpio.deferred": 0,
     "scorpio.inspector": 0,
     "scorpio.protocol": 0,
     "scorpio.log": 1,
