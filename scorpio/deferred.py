@@ -8,8 +8,11 @@ from __future__ import annotations
 import _thread
 import sys
 
-ModuleType = type(sys)
-"""`types` is not needed before the first answer."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+else:
+    ModuleType = type(sys)
 
 
 def defer(name: str) -> None:
@@ -26,10 +29,11 @@ class _Deferred(ModuleType):
         self._lock = _thread.RLock()
 
     def __getattr__(self, name: str) -> object:
+        own: str = self.__dict__["__name__"]
         with self._lock:  # two threads must not import it twice
-            if sys.modules.get(self.__name__) is self:
-                del sys.modules[self.__name__]
-            __import__(self.__name__)
-            real = sys.modules[self.__name__]
+            if sys.modules.get(own) is self:
+                del sys.modules[own]
+            __import__(own)
+            real = sys.modules[own]
             self.__dict__.update(real.__dict__)
         return getattr(real, name)
