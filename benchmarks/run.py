@@ -25,6 +25,7 @@ from benchmarks import (  # noqa: E402
     instructions,
     memory,
     pages,
+    profiles,
     receive,
     report,
     scaling,
@@ -62,6 +63,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="tiny input, no rivals: shows that everything runs")
     parser.add_argument("--quick", action="store_true", help="few and short rounds: three minutes, rough numbers")
     parser.add_argument("--check", action="store_true", help="only compare instruction counts with the committed ones")
+    parser.add_argument("--profile", action="store_true", help="take the numbers apart instead: where the time goes")
     parser.add_argument("--accept", action="store_true", help="with --check: commit to what is counted now")
     parser.add_argument(
         "--out", type=Path, help="JSON file; default: MACHINE-COMMIT.json in results/ or .cache/bench/last"
@@ -110,6 +112,14 @@ def keep(out: Path, records: list[Record], plan: Plan) -> None:
     out.write_text(f'{text},\n "records": [\n{rows}\n]}}\n', "utf-8")
 
 
+def profile(plan: Plan, out: Path) -> int:
+    text = profiles.page(plan, f"{machine()}, {commit()}, {datetime.now(UTC):%Y-%m-%d}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, "utf-8")
+    print(text)
+    return 0
+
+
 def print_targets(records: list[Record]) -> None:
     """Those that were measured, and what grew too fast."""
     rows = [each.row() for each in targets.reached(records) if each.value is not None]
@@ -127,6 +137,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(dir=SCRATCH, prefix="run-") as folder:
         wanted = () if options.small or options.no_rivals else tuple(options.rivals or (RIVALS,))
         plan = Plan(Path(folder), size_of(options), options.only, tuple(options.against), wanted)
+        if options.profile:
+            return profile(plan, options.out or RESULTS / "profile.md")
         if RIVALS in wanted:
             install_rivals(plan)
         records = []

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import commands, http, memory, receive, startup, stdio, subjects, workloads
+from benchmarks import commands, http, memory, profiles, receive, startup, stdio, subjects, workloads
 from benchmarks.harness import SMALL, BenchmarkFailure, Plan, Record, Run, Subject, alternate, run_client
+from tests.lacking import lacking
 
 ROOT = Path(__file__).resolve().parent.parent
 RIVALS = ROOT / "benchmarks" / "rivals.toml"
@@ -197,3 +198,14 @@ def test_every_number_is_kept_with_where_it_comes_from(tmp_path: Path) -> None:
     assert {row["commit"] for row in kept["records"] if row["subject"] != "limit"} == {kept["commit"]}
     lines = done.stdout.splitlines()
     assert all(any(row["subject"] in line and row["hash"][:8] in line for line in lines) for row in kept["records"])
+
+
+@needs_compiler
+def test_a_profile_tells_all_five_parts_and_what_the_shares_add_up_to(plan: Plan) -> None:
+    if shutil.which("strace") is None:
+        lacking("strace is not here")
+    text = profiles.page(plan, "here")
+    assert text.count("\n## ") == len(profiles.PARTS)
+    for part in text.split("\n## ")[2:]:
+        shares = [int(row.split("|")[3].strip(" %")) for row in part.splitlines() if row.rstrip(" |").endswith("%")]
+        assert 97 <= sum(shares) <= 103, part
