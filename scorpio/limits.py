@@ -203,6 +203,12 @@ TASKS_KEPT_DAYS = 7
 TASKS_KEPT_MAX = 200
 """Finished tasks kept, the newest first."""
 
+LOGS_KEPT_BYTES_MAX = 4 * 1024 * 1024 * 1024
+"""Of finished tasks and of Bash together, the newest first: 200 tasks may print a gigabyte each."""
+
+LOGS_FRESH_S = 3600
+"""Younger logs stay whatever they hold: their paths have just been named, and Bash may be writing one."""
+
 ARGUMENT_BYTES_MAX = 128 * 1024
 """Longest single exec argument on Linux (MAX_ARG_STRLEN); a longer command goes through a file."""
 

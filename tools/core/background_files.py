@@ -15,9 +15,10 @@ import fcntl
 import os
 import time
 
-from scorpio.limits import TASKS_KEPT_DAYS, TASKS_KEPT_MAX
+from scorpio.limits import LOGS_FRESH_S, LOGS_KEPT_BYTES_MAX, TASKS_KEPT_DAYS, TASKS_KEPT_MAX
 from tools.core.background_record import (
     END,
+    LOG,
     META,
     end_of_lost,
     modified_s,
@@ -28,6 +29,7 @@ from tools.core.background_record import (
     read_record,
     remove,
     remove_directory,
+    size_bytes,
     write_end,
 )
 
@@ -172,7 +174,7 @@ class BackgroundFiles:
     # -- bounds
 
     def clean(self) -> None:
-        """Remove finished tasks past their days or number, and old logs of Bash. Slow; for a thread of its own."""
+        """Remove finished tasks and logs of Bash past their days, number or size. Slow; for a thread of its own."""
         now_s = time.time()
         oldest_s = now_s - TASKS_KEPT_DAYS * 86400
         finished: list[tuple[float, int]] = []
@@ -187,14 +189,21 @@ class BackgroundFiles:
                 if started_s is not None and started_s < now_s - UNFINISHED_KEPT_S:
                     remove_directory(directory)
         finished.sort(reverse=True)
+        kept: list[tuple[float, int, str]] = []
         for number, (ended_s, task_id) in enumerate(finished):
+            directory = self._home.path("tasks", str(task_id))
             if number >= TASKS_KEPT_MAX or ended_s < oldest_s:
-                remove_directory(self._home.path("tasks", str(task_id)), itself=task_id != ids[-1])
+                remove_directory(directory, itself=task_id != ids[-1])
+            elif task_id != ids[-1]:
+                kept.append((ended_s, size_bytes(os.path.join(directory, LOG)), directory))
         for name in names_in(self._home.path("output")):
             path = self._home.path("output", name)
             written_s = modified_s(path)
             if written_s is not None and written_s < oldest_s:
                 remove(path)
+            elif written_s is not None:
+                kept.append((written_s, size_bytes(path), path))
+        _bound(kept, now_s - LOGS_FRESH_S)
 
     def close(self) -> None:
         """From now on the tasks of this server may be adopted."""
@@ -238,3 +247,12 @@ def _locked(file: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _bound(kept: list[tuple[float, int, str]], fresh_s: float) -> None:
+    """Remove the oldest of (Unix time, bytes, file or directory) past LOGS_KEPT_BYTES_MAX, if they are older."""
+    held_bytes = 0
+    for modified, size, path in sorted(kept, reverse=True):
+        held_bytes += size
+        if held_bytes > LOGS_KEPT_BYTES_MAX and modified < fresh_s:
+            remove_directory(path) if os.path.isdir(path) else remove(path)

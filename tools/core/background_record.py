@@ -254,6 +254,14 @@ def modified_s(path: str) -> float | None:
         return None
 
 
+def size_bytes(path: str) -> int:
+    """0 where there is nothing."""
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
 def _boot() -> str:
     return read_pseudo("/proc/sys/kernel/random/boot_id")
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from scorpio.limits import TASKS_KEPT_DAYS, TASKS_KEPT_MAX
+from scorpio.limits import LOGS_FRESH_S, LOGS_KEPT_BYTES_MAX, TASKS_KEPT_DAYS, TASKS_KEPT_MAX
 from scorpio.state.home import Home
 from tests.links import ROOT
 from tools.core.background_files import BackgroundFiles
 from tools.core.background_record import (
     HOST_ENDED,
+    LOG,
     SUPERVISOR_KILLED,
     End,
     Record,
@@ -120,6 +121,41 @@ def test_logs_of_bash_stay_their_days_and_no_longer(files: BackgroundFiles, home
     os.utime(old[0], (0, 0))
     files.clean()
     assert [str(path) for path in (home / "output").iterdir()] == [kept[0]]
+
+
+def log_of(path: Path, written_s: float, size: int) -> Path:
+    """A log of that size that takes no place."""
+    with path.open("ab") as file:
+        file.truncate(size)
+    os.utime(path, (written_s, written_s))
+    return path
+
+
+def test_logs_of_tasks_and_of_bash_together_stay_within_their_bytes_and_the_oldest_go(
+    files: BackgroundFiles, home: Path
+) -> None:
+    most, then_s = LOGS_KEPT_BYTES_MAX, time.time() - LOGS_FRESH_S
+    for number, size in enumerate((1, most // 2 - 1, 0)):  # tasks 1 to 3, the last of which is the counter of ids
+        _, directory = finished(files, then_s - 400 + 100 * number)
+        log_of(home / "tasks" / str(number + 1) / LOG, then_s, size)
+        assert directory == str(home / "tasks" / str(number + 1))
+    logs = []
+    for age_s, size in ((350, 1), (250, most // 2), (50, 1)):
+        path, file = files.create_log()
+        os.close(file)
+        logs.append(log_of(home / "output" / os.path.basename(path), then_s - age_s, size))
+    files.clean()
+    assert sorted(os.listdir(home / "tasks")) == ["2", "3"]
+    assert [log.exists() for log in logs] == [False, False, True]
+
+
+def test_a_log_that_has_just_been_written_stays_however_large(files: BackgroundFiles, home: Path) -> None:
+    for _ in range(2):
+        path, file = files.create_log()
+        os.close(file)
+        log_of(home / "output" / os.path.basename(path), time.time() - LOGS_FRESH_S / 2, LOGS_KEPT_BYTES_MAX)
+    files.clean()
+    assert len(os.listdir(home / "output")) == 2
 
 
 def test_a_dead_server_without_tasks_leaves_no_trace(home: Path) -> None:
