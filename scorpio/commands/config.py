@@ -11,7 +11,7 @@ from typing import Any
 
 from scorpio.app import settings_and_home
 from scorpio.settings import FILE_NAME, KEYS, Key, project_of
-from scorpio.settings_lines import content
+from scorpio.settings_lines import Missing, Unreadable, content
 
 UNSET = "(not set)"
 SECRET = "(set, not shown)"
@@ -65,6 +65,8 @@ def set_value(name: str, value: str, *, level: str) -> int:
             return _fault(f"{name}={value} would be ignored in a project's file, which may only tighten")
     try:
         _write(file, name, value)
+    except Unreadable as why:
+        return _fault(f"{file} {why}, so nothing was written. Move it away, or mend it")
     except OSError as error:
         return _fault(f"{file} could not be written: {error.strerror or error}")
     _say(f"{name} is set in {file}. Servers read it when they start.")
@@ -74,20 +76,23 @@ def set_value(name: str, value: str, *, level: str) -> int:
 
 def _write(file: Path, name: str, value: str) -> None:
     """The last line that sets `name` is replaced; everything else stays as it is."""
-    written = f"{name}={_quoted(value)}\n"
-    lines = content(str(file)).decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    places = [number for number, line in enumerate(lines) if line.strip().partition("=")[0].strip() == name]
+    written = f"{name}={_quoted(value)}\n".encode("utf-8", "surrogateescape")
+    try:
+        lines = content(str(file)).splitlines(keepends=True)
+    except Missing:
+        lines = []
+    places = [number for number, line in enumerate(lines) if line.partition(b"=")[0].strip() == name.encode()]
     if places:
         lines[places[-1]] = written
     else:
-        if lines and not lines[-1].endswith("\n"):
-            lines[-1] += "\n"
+        if lines and not lines[-1].endswith(b"\n"):
+            lines[-1] += b"\n"
         lines.append(written)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(descriptor, "wb") as whole:
-            whole.write("".join(lines).encode("utf-8", "surrogateescape"))
+            whole.write(b"".join(lines))
         os.replace(temporary, file)
     except BaseException:
         os.unlink(temporary)
