@@ -170,7 +170,7 @@ def _run_config(chosen: argparse.Namespace) -> int:
 
     if chosen.set:
         return config.set_value(*chosen.set, level=chosen.level)
-    if chosen.get:
+    if chosen.get is not None:
         return config.get(chosen.get)
     return config.dump(show_source=chosen.show_source)
 

@@ -15,10 +15,11 @@ from scorpio.limits import (
     GZIP_FETCH_MS_MAX_DEFAULT,
 )
 from scorpio.settings_lines import Missing, Unreadable, lines
+from scorpio.settings_rules import FALSE_WORDS, TRUE_WORDS, none_looser, only_to
 from scorpio.settings_rules import anything as _anything
+from scorpio.settings_rules import boolean as _boolean
 from scorpio.settings_rules import level as _level
 from scorpio.settings_rules import lower as _lower
-from scorpio.settings_rules import none_looser, only_to
 from scorpio.settings_rules import subset as _subset
 from scorpio.settings_rules import web_address as _web_address
 
@@ -35,9 +36,6 @@ OLD_FILE_NAME = "scorpiox-env.txt"
 WARNINGS_MAX = 20
 """Of one file: one that is something else has thousands of lines, and a client shows or keeps each."""
 
-TRUE_WORDS = ("true", "1", "yes", "on")
-FALSE_WORDS = ("false", "0", "no", "off")
-
 ADDRESS_POLICIES = ("deny", "direct", "allow")
 """From the tightest; scorpio/address_policy.py says what they mean."""
 
@@ -47,15 +45,6 @@ ENFORCEMENTS = ("strict", "advisory", "off")
 
 SANDBOXES = ("read-only", "workspace", "off")
 """Of commands, the strictest first; scorpio/command_sandbox.py says what they mean."""
-
-
-def _boolean(value: str) -> bool:
-    word = value.lower()
-    if word in TRUE_WORDS:
-        return True
-    if word in FALSE_WORDS:
-        return False
-    raise ValueError("must be true or false")
 
 
 def _positive(value: str) -> int:

@@ -32,6 +32,18 @@ def none_looser(strictest_first: Sequence[str]) -> Callable[[str, str], bool]:
 
 # -- values: as they are kept, or ValueError with a predicate
 
+TRUE_WORDS = ("true", "1", "yes", "on")
+FALSE_WORDS = ("false", "0", "no", "off")
+
+
+def boolean(value: str) -> bool:
+    word = value.lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ValueError("must be true or false")
+
 
 def web_address(value: str) -> str:
     """Nothing unsets what a lower level has set."""

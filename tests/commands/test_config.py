@@ -148,10 +148,15 @@ def test_a_value_that_is_set_is_the_value_that_is_shown_with_its_source(run: Run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--get", "LOG_LEVLE"), "did you mean LOG_LEVEL"),
+        (("--get", "LOG_LEVLE"), "Did you mean LOG_LEVEL?\n"),
         (("--set", "NO_SUCH", "1"), "there is no key"),
         (("--set", "BG_SURVIVE", "perhaps"), "must be true or false"),
+        (("--get", ""), "there is no key ''"),
+        (("--set", "TOOL_BASH", "perhaps"), "TOOL_BASH must be true or false"),
+        (("--set", "TOOL_BASH", "true", "--level", "project"), "would be ignored in a project's file"),
+        (("--set", "TOOLSETS", "core,nothing"), "There is no toolset 'nothing'."),
         (("--set", "MODEL", "a\nTOOLS=false"), "line break"),
+        (("--set", "MODEL", ' it\'s "so"'), "both kinds of quotes"),
         (("--set", "BG_SURVIVE", "true", "--level", "project"), "would be ignored in a project's file"),
     ],
 )
@@ -164,7 +169,27 @@ def test_what_cannot_be_set_or_shown_is_refused_with_the_way_out(
     assert not (tmp_path / ".scorpio/scorpio-env.txt").exists()
 
 
-@pytest.mark.parametrize("value", ["plain", " spaces ", "a # b", "it's", '"quoted"', "", "ü"])
+def test_a_tool_that_was_hidden_is_shown_as_hidden(run: Run) -> None:
+    assert run("config", "--get", "tool_read_image").stdout == "true\n"
+    assert run("config", "--set", "TOOL_READ_IMAGE", "off").returncode == 0
+    assert run("config", "--get", "TOOL_READIMAGE").stdout == "false\n"
+
+
+def test_a_file_that_is_a_link_stays_one_and_what_cannot_be_read_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    file, kept = tmp_path / ".scorpio/scorpio-env.txt", tmp_path / "kept.txt"
+    file.parent.mkdir()
+    kept.write_text("MODEL=a\n")
+    file.symlink_to(kept)
+    assert run("config", "--set", "MODEL", "b").returncode == 0
+    assert (file.is_symlink(), kept.read_text()) == (True, "MODEL=b\n")
+    long = "MODEL=c\n" + "#" * 300_000
+    kept.write_text(long)
+    refused = run("config", "--set", "MODEL", "d")
+    assert (refused.returncode, "is longer than 256 KiB" in refused.stderr) == (1, True)
+    assert kept.read_text() == long
+
+
+@pytest.mark.parametrize("value", ["plain", " spaces ", "a # b", "it's", '"quoted"', "", "ü", "a\u2028b\x0bc", "\xa0"])
 def test_a_value_is_read_back_as_it_was_given(run: Run, value: str) -> None:
     assert run("config", "--set", "MODEL", value).returncode == 0
     assert run("config", "--get", "MODEL").stdout == value + "\n"
