@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scorpio.server.lanes import Lane
     from scorpio.settings import Settings
     from scorpio.settings_lines import Line
+    from scorpio.toolset import Toolset
     from scorpio.transports.http.serve import HttpOptions
     from scorpio.transports.http.site import Page
 
@@ -45,15 +46,22 @@ def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None, flags: 
     log = Log(settings.log_level)
     for warning in settings.warnings:
         log.warning(warning)
-    features = Features(
-        chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
-    )
+    found = chosen(toolsets) if toolsets else _configured(settings)
+    features = Features(found, hidden=settings.hidden_tools, tools=settings.tools)
     server = Server(features, settings, home, lane or ThreadLane(), log)
     try:
         server.open_configured()
     except ConfigurationError as wrong:
         raise ToolsetError(str(wrong)) from None
     return server
+
+
+def _configured(settings: Settings) -> list[Toolset]:
+    """Raises ToolsetError: others than were meant would do what nobody wanted."""
+    try:
+        return chosen(settings.toolsets or DEFAULT_TOOLSETS)
+    except ToolsetError as wrong:
+        raise ToolsetError(f"{settings.sources.get('TOOLSETS', 'default')}: {wrong}") from None
 
 
 def serve_stdio(toolsets: Sequence[str] = (), flags: Iterable[Line] = ()) -> int:

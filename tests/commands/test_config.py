@@ -216,6 +216,15 @@ def test_a_toolset_that_does_not_exist_is_a_wrong_call(run: Run) -> None:
     assert "nothing" in done.stderr
 
 
+def test_a_configured_toolset_that_does_not_exist_is_told_with_its_place(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("# mine\nTOOLSETS=sum,nothing\n")
+    done = run("serve", "--config", str(file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"scorpio: {file}:2: There is no toolset 'nothing'.")
+    assert "environment variable TOOLSETS: There is no" in run("tools", TOOLSETS="nothing").stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_knows_every_command(run: Run, shell: str) -> None:
     script = run("completions", shell).stdout
