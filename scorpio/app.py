@@ -14,18 +14,20 @@ from scorpio.toolset import Features, ToolsetError, chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from scorpio.server.lanes import Lane
     from scorpio.settings import Settings
+    from scorpio.settings_lines import Line
+    from scorpio.toolset import Toolset
     from scorpio.transports.http.serve import HttpOptions
     from scorpio.transports.http.site import Page
 
 DEFAULT_TOOLSETS = ("core",)
 
 
-def settings_and_home(flags: Mapping[str, str] | None = None) -> tuple[Settings, Home]:
-    """`flags`: values of keys from the command line."""
+def settings_and_home(flags: Iterable[Line] = ()) -> tuple[Settings, Home]:
+    """`flags`: what the command line says of keys."""
     environ = os.environ
     root = home_path(environ)
     return load(environ, root, project(), flags), Home(root)
@@ -38,17 +40,14 @@ def project() -> str | None:
         return None
 
 
-def build_server(
-    toolsets: Sequence[str] = (), lane: Lane | None = None, flags: Mapping[str, str] | None = None
-) -> Server:
+def build_server(toolsets: Sequence[str] = (), lane: Lane | None = None, flags: Iterable[Line] = ()) -> Server:
     """A server of the named toolsets, else of the configured ones. Raises ToolsetError."""
     settings, home = settings_and_home(flags)
     log = Log(settings.log_level)
     for warning in settings.warnings:
         log.warning(warning)
-    features = Features(
-        chosen(toolsets or settings.toolsets or DEFAULT_TOOLSETS), hidden=settings.hidden_tools, tools=settings.tools
-    )
+    found = chosen(toolsets) if toolsets else _configured(settings)
+    features = Features(found, hidden=settings.hidden_tools, tools=settings.tools)
     server = Server(features, settings, home, lane or ThreadLane(), log)
     try:
         server.open_configured()
@@ -57,7 +56,15 @@ def build_server(
     return server
 
 
-def serve_stdio(toolsets: Sequence[str] = (), flags: Mapping[str, str] | None = None) -> int:
+def _configured(settings: Settings) -> list[Toolset]:
+    """Raises ToolsetError: others than were meant would do what nobody wanted."""
+    try:
+        return chosen(settings.toolsets or DEFAULT_TOOLSETS)
+    except ToolsetError as wrong:
+        raise ToolsetError(f"{settings.sources.get('TOOLSETS', 'default')}: {wrong}") from None
+
+
+def serve_stdio(toolsets: Sequence[str] = (), flags: Iterable[Line] = ()) -> int:
     """Serve on stdin and stdout until the client is gone. Returns only when nothing could be served."""
     from scorpio.transports import stdio
     from scorpio.transports.wire_guard import claim
@@ -72,7 +79,7 @@ def serve_stdio(toolsets: Sequence[str] = (), flags: Mapping[str, str] | None = 
     return 0
 
 
-def serve_http(options: HttpOptions, toolsets: Sequence[str] = (), flags: Mapping[str, str] | None = None) -> int:
+def serve_http(options: HttpOptions, toolsets: Sequence[str] = (), flags: Iterable[Line] = ()) -> int:
     """Serve many clients over HTTP until a signal ends it. Returns only when nothing could be served."""
     from scorpio.transports.http.serve import CannotServe, run
 

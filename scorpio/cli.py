@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def _serve(command: argparse.ArgumentParser) -> None:
     from scorpio.commands import server_options
 
-    command.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
     server_options.add(command)
     command.set_defaults(run=_run_serve)
 
@@ -27,7 +26,7 @@ def _run_serve(chosen: argparse.Namespace) -> int:
     from scorpio.app import serve_stdio
     from scorpio.commands import server_options
 
-    return serve_stdio(names_in(chosen.toolsets), server_options.keys(chosen))
+    return serve_stdio(server_options.toolsets(chosen), server_options.keys(chosen))
 
 
 def _http(command: argparse.ArgumentParser) -> None:
@@ -44,9 +43,10 @@ def _tools(command: argparse.ArgumentParser) -> None:
 
 
 def _run_tools(chosen: argparse.Namespace) -> int:
+    from scorpio.commands.server_options import toolsets
     from scorpio.commands.tools import run
 
-    return run(names_in(chosen.toolsets), as_json=chosen.json)
+    return run(toolsets(chosen), as_json=chosen.json)
 
 
 def _client(command: argparse.ArgumentParser) -> None:
@@ -170,7 +170,7 @@ def _run_config(chosen: argparse.Namespace) -> int:
 
     if chosen.set:
         return config.set_value(*chosen.set, level=chosen.level)
-    if chosen.get:
+    if chosen.get is not None:
         return config.get(chosen.get)
     return config.dump(show_source=chosen.show_source)
 
@@ -249,11 +249,6 @@ def parser(only: str = "") -> Parser:
             options(command)
             command.set_defaults(parser=command)
     return root
-
-
-def names_in(value: str) -> list[str]:
-    """The names in a list with commas."""
-    return [name for name in value.split(",") if name]
 
 
 def main(arguments: Sequence[str]) -> int:

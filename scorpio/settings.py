@@ -14,22 +14,27 @@ from scorpio.limits import (
     GZIP_FETCH_BYTES_MAX_DEFAULT,
     GZIP_FETCH_MS_MAX_DEFAULT,
 )
-from scorpio.settings_lines import lines
+from scorpio.settings_lines import Missing, Unreadable, lines
+from scorpio.settings_rules import FALSE_WORDS, TRUE_WORDS, none_looser, only_to
 from scorpio.settings_rules import anything as _anything
+from scorpio.settings_rules import boolean as _boolean
+from scorpio.settings_rules import level as _level
 from scorpio.settings_rules import lower as _lower
-from scorpio.settings_rules import none_looser, only_to
 from scorpio.settings_rules import subset as _subset
+from scorpio.settings_rules import web_address as _web_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
+
+    from scorpio.settings_lines import Line
 
 FILE_NAME = "scorpio-env.txt"
 OLD_FILE_NAME = "scorpiox-env.txt"
 
-TRUE_WORDS = ("true", "1", "yes", "on")
-FALSE_WORDS = ("false", "0", "no", "off")
+WARNINGS_MAX = 20
+"""Of one file: one that is something else has thousands of lines, and a client shows or keeps each."""
 
 ADDRESS_POLICIES = ("deny", "direct", "allow")
 """From the tightest; scorpio/address_policy.py says what they mean."""
@@ -40,15 +45,6 @@ ENFORCEMENTS = ("strict", "advisory", "off")
 
 SANDBOXES = ("read-only", "workspace", "off")
 """Of commands, the strictest first; scorpio/command_sandbox.py says what they mean."""
-
-
-def _boolean(value: str) -> bool:
-    word = value.lower()
-    if word in TRUE_WORDS:
-        return True
-    if word in FALSE_WORDS:
-        return False
-    raise ValueError("must be true or false")
 
 
 def _positive(value: str) -> int:
@@ -83,30 +79,6 @@ def _search_engines(value: str) -> tuple[str, ...]:
     if not names or not set(names) <= {*known}:
         raise ValueError(f"must be some of {', '.join(known)}")
     return names
-
-
-def _web_address(value: str) -> str:
-    """Nothing unsets what a lower level has set."""
-    scheme, separator, rest = value.partition("://")
-    host = rest.partition("/")[0].partition("?")[0].rpartition("@")[2]
-    if value and not (
-        scheme.lower() in ("http", "https") and separator and host and value.isprintable() and " " not in value
-    ):
-        raise ValueError("must be an http:// or https:// address")
-    return value
-
-
-OTHER_LEVELS = {"trace": "debug", "warn": "warning", "err": "error", "fatal": "critical"}
-"""What other programs call them, in an environment that they share with us."""
-
-
-def _level(value: str) -> str:
-    from scorpio.protocol.meta import LOG_LEVELS
-
-    word = OTHER_LEVELS.get(value.lower(), value.lower())
-    if word not in LOG_LEVELS:
-        raise ValueError(f"must be one of {', '.join(LOG_LEVELS)}")
-    return word
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -281,12 +253,26 @@ class _Reading:
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
-        for where, name, value in lines(path):
-            if value is None:
-                shown = "a line with a secret" if _names_a_secret(name) else repr(name[:80])
-                self.warnings.append(f"{where}: {shown} is not KEY=VALUE; the line is ignored.")
+        try:
+            given = lines(path)
+        except Missing:
+            return
+        except Unreadable as fault:
+            self.warnings.append(f"{path} {fault}; it is ignored.")
+            return
+        self.take(given, trusted=trusted)
+
+    def take(self, given: Iterable[Line], *, trusted: bool = True) -> None:
+        before = len(self.warnings)
+        for where, name, value in given:
+            if value is not None:
+                self.set(name, value, where, trusted=trusted)
                 continue
-            self.set(name, value, where, trusted=trusted)
+            shown = "a line with a secret" if _names_a_secret(name) else repr(name[:80])
+            self.warnings.append(f"{where}: {shown} is not KEY=VALUE; the line is ignored.")
+        last = before + WARNINGS_MAX - 1
+        if others := self.warnings[last + 1 :]:
+            self.warnings[last:] = [f"{self.warnings[last]} So are {len(others)} more."]
 
     def set(self, name: str, value: str, where: str, *, trusted: bool = True) -> None:
         key = _BY_NAME.get(name)
@@ -322,7 +308,13 @@ def read_keys(path: str, names: Collection[str]) -> tuple[dict[str, Any], tuple[
     The lines are those of a shell or of dotenv: `export ` may stand before a key.
     """
     reading = _Reading()
-    for where, name, value in lines(path):
+    try:
+        given = lines(path)
+    except Missing:
+        given = []
+    except Unreadable as fault:
+        return {}, (f"{path} {fault}; it is ignored.",)
+    for where, name, value in given:
         name = name.removeprefix("export ").strip()
         if value is not None and name in names:
             reading.set(name, value, where)
@@ -337,9 +329,9 @@ def _shown(value: str) -> str:
 
 
 def load(
-    environ: Mapping[str, str], home_root: str, project: str | None = None, flags: Mapping[str, str] | None = None
+    environ: Mapping[str, str], home_root: str, project: str | None = None, flags: Iterable[Line] = ()
 ) -> Settings:
-    """The cascade: defaults, beside the executable, home, project, environment, flags (values of keys)."""
+    """The cascade: defaults, beside the executable, home, project, environment, flags (of the command line)."""
     reading = _Reading()
     executable = environ.get("SCORPIO_EXECUTABLE")
     if executable:
@@ -362,8 +354,7 @@ def load(
         for name, value in environ.items():
             if name.startswith(prefix) and value.lower() in (*TRUE_WORDS, *FALSE_WORDS):  # others may mean other things
                 reading.set(name.removeprefix("SCORPIO_"), value, f"environment variable {name}")
-    for name, value in (flags or {}).items():
-        reading.set(name, value, "command line")
+    reading.take(flags)
     hidden = frozenset(name for name, shown in reading.shown.items() if not shown)
     return Settings(reading.values, hidden, tuple(reading.warnings), reading.sources)
 

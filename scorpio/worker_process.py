@@ -1,8 +1,8 @@
 """A child process that runs a module of this program, and answers one question after the other.
 
 For native code that is fed with what comes from anywhere: it may crash, hang and grow, and takes nothing with it.
-Knows neither questions nor answers: they are bytes. A module with a protocol of its own uses `command`, `environment`,
-`end_with_parent` and `set_bounds` alone.
+Knows neither questions nor answers: they are bytes. A module with a protocol of its own uses `command`, `environment`
+and `begin` alone.
 """
 
 from __future__ import annotations
@@ -128,10 +128,7 @@ class WorkerProcess:
 
 def serve(answer: Callable[[bytes], bytes], *, address_space_bytes: int, processor_s: int) -> NoReturn:
     """Answer until the parent is gone. Each answer has `processor_s`, all of them share `address_space_bytes`."""
-    end_with_parent()
-    set_bounds(address_space_bytes)
-    out = os.dup(1)
-    os.dup2(2, 1)  # libraries print to it
+    out = begin(address_space_bytes)
     with open(0, "rb", closefd=False) as questions, open(out, "wb") as answers:
         while len(length := questions.read(LENGTH_BYTES)) == LENGTH_BYTES:
             signal.setitimer(signal.ITIMER_PROF, processor_s)  # SIGPROF ends a process that does not expect it
@@ -143,7 +140,16 @@ def serve(answer: Callable[[bytes], bytes], *, address_space_bytes: int, process
     os._exit(0)  # a native library that fails while it is unloaded is nobody's concern
 
 
-def end_with_parent() -> None:
+def begin(address_space_bytes: int, processor_s: int | None = None) -> int:
+    """What every worker does first: its end and its bounds. The descriptor that its answers go to."""
+    _end_with_parent()
+    _set_bounds(address_space_bytes, processor_s)
+    answers = os.dup(1)
+    os.dup2(2, 1)  # libraries print to it
+    return answers
+
+
+def _end_with_parent() -> None:
     """The kernel kills this process when its server dies, also while it computes.
 
     If the server died before this was said, nobody holds the other end of descriptor 1.
@@ -161,7 +167,7 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def set_bounds(address_space_bytes: int, processor_s: int | None = None) -> None:
+def _set_bounds(address_space_bytes: int, processor_s: int | None) -> None:
     """Address space of this process, and processor time of its whole life if given; files and core dumps none."""
     try:
         import resource

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from scorpio.settings import FILE_NAME, load
+from scorpio.settings import FILE_NAME, WARNINGS_MAX, load
+from scorpio.settings_lines import FILE_BYTES_MAX
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +69,44 @@ def test_a_projects_file_may_tighten_and_its_loosening_is_a_warning(tmp_path: Pa
     assert settings.hidden_tools == {"BASH", "READIMAGE"}
     assert len(settings.warnings) == 3
     assert all("may not be loosened" in warning for warning in settings.warnings)
+
+
+def test_what_the_command_line_says_wins_over_all_and_is_named_where_it_is_wrong(tmp_path: Path) -> None:
+    home = _write(tmp_path / "home", "BASH_MAX_TIMEOUT_MS=5\n")
+    flags = [("mine:1", "BASH_MAX_TIMEOUT_MS", "7"), ("mine:2", "MODEL", None), ("command line", "SANDBOX", "all")]
+    settings = load({"BASH_MAX_TIMEOUT_MS": "6"}, home, flags=flags)
+    assert (settings.bash_max_timeout_ms, settings.sources["BASH_MAX_TIMEOUT_MS"]) == (7, "mine:1")
+    assert [warning.split(": ")[0] for warning in settings.warnings] == ["mine:2", "command line"]
+
+
+def test_a_file_of_something_else_is_a_few_warnings(tmp_path: Path) -> None:
+    settings = load({}, _write(tmp_path / "home", "prose\n" * 1000 + "MODEL=read\n"))
+    assert (len(settings.warnings), settings.model) == (WARNINGS_MAX, "read")
+    assert settings.warnings[-1].endswith("So are 980 more.")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "long"])
+def test_a_file_that_cannot_be_used_is_a_warning_with_its_name(tmp_path: Path, kind: str) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    file = home / FILE_NAME
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.write_text("MODEL=lost\n" + "#" * FILE_BYTES_MAX)
+    settings = load({}, str(home))
+    [warning] = settings.warnings
+    assert warning.startswith(f"{file} is ")
+    assert (warning.endswith("; it is ignored."), settings.model) == (True, "")
+
+
+def test_lines_are_those_that_an_editor_counts_and_a_byte_order_mark_is_none_of_them(tmp_path: Path) -> None:
+    home = _write(tmp_path / "home", "\ufeffMODEL=a\u2028b\x0bc\r\nnonsense\r\n")
+    settings = load({}, home)
+    assert settings.model == "a\u2028b\x0bc"
+    assert [warning.split(": ")[0] for warning in settings.warnings] == [f"{home}/{FILE_NAME}:2"]
 
 
 def test_a_line_that_is_wrong_is_a_warning_with_its_place_and_the_next_one_counts(tmp_path: Path) -> None:

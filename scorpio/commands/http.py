@@ -26,7 +26,6 @@ class NoToken(Exception):
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1); others need a token")
     parser.add_argument("--port", type=port, default=PORT, help=f"port to listen on ({PORT}); 0: any that is free")
-    parser.add_argument("--toolsets", default="", metavar="A,B", help="toolsets to serve, NAME or NAME:PREFIX")
     parser.add_argument(
         "--token-file", metavar="F", help=f"file with the bearer tokens to accept, one a line; else {TOKEN_VARIABLE}"
     )
@@ -61,7 +60,7 @@ def run(chosen: Namespace) -> int:
     except (NoToken, ValueError) as fault:
         sys.stderr.write(f"scorpio: {fault}\n")
         return 2
-    return serve_http(options, [name for name in chosen.toolsets.split(",") if name], server_options.keys(chosen))
+    return serve_http(options, server_options.toolsets(chosen), server_options.keys(chosen))
 
 
 def port(text: str) -> int:

@@ -42,6 +42,7 @@ SENTENCES: tuple[tuple[str, Sentence], ...] = (
         r"argument (.+?): not allowed with argument (.+)",
         lambda found: f"{found[1]} and {found[2]} exclude each other.",
     ),
+    (r"argument (.+?): (.+\.)", lambda found: f"{found[1]} {found[2]}"),  # of ours: a predicate of the option
     (r"one of the arguments (.+) is required", lambda found: f"One of {found[1].replace(' ', ', ')} is needed."),
     (r"the following arguments are required: (.+)", lambda found: f"{found[1]} is missing."),
 )

@@ -29,8 +29,8 @@ from scorpio.protocol.revisions import TASKS_CORE, TASKS_EXTENSION
 from scorpio.server.calls import RunningCall
 from scorpio.server.task_methods import created, missing_extension, tell
 from scorpio.server.tasks import COMPLETED, FAILED
-from scorpio.server.tool_methods import call_result, refused
-from scorpio.tool import Call, InputRequired, ToolFailure, Unanswered, text
+from scorpio.server.tool_methods import call_result, handled, refused
+from scorpio.tool import Call, InputRequired, Unanswered
 from scorpio.toolset import TASK_REQUIRED
 
 TYPE_CHECKING = False
@@ -174,10 +174,7 @@ class TaskCall(RunningCall):
 
     async def _call_tool(self, call: Call[Any]) -> Encode:
         if self.result is None:
-            try:
-                self.result = await self._tool.handle(self._arguments, call)
-            except ToolFailure as failed:
-                self.result = text(str(failed), is_error=True)
+            self.result = await handled(self._tool, self._arguments, call)
         return self._encoded
 
     def _encoded(self) -> bytes:

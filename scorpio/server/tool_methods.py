@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     Shape = Callable[[Server, Peer, ToolEntry, ToolResult, Revision], bytes]
 
+MAY_BE_TOLD = (ToolFailure, OSError, ImportError, RuntimeError)
+"""ToolFailure always is; the others where the machine has run out of something."""
+
 
 def list_tools(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
     return list_result(server, request, meta, server.features.tools.values(), "tools")
@@ -101,10 +104,8 @@ def _call(
         calls.earlier_answers(server, request, meta, peer)
     try:
         result = entry.handle(arguments, ServerCall(server, peer, entry, meta))
-    except ToolFailure as failed:
-        result = text(str(failed), is_error=True)
-    except (OSError, RuntimeError) as fault:
-        result = _starved(fault)
+    except MAY_BE_TOLD as fault:
+        result = told(fault)
     return shape(server, peer, entry, result, meta.revision)
 
 
@@ -120,19 +121,25 @@ def _start(
     """Apart from `_call`: what a closure holds, an instant call would pay for."""
 
     async def work(call: Call[Any]) -> calls.Encode:
-        try:
-            result = await entry.handle(arguments, call)
-        except ToolFailure as failed:
-            result = text(str(failed), is_error=True)
-        except (OSError, RuntimeError) as fault:
-            result = _starved(fault)
+        result = await handled(entry, arguments, call)
         return lambda: shape(server, peer, entry, result, meta.revision)
 
     calls.start(server, request, meta, peer, entry, work)
 
 
-def _starved(fault: Exception) -> ToolResult:
-    """Told to the model; any other fault is a bug, and goes on."""
+async def handled(entry: ToolEntry, arguments: dict[str, Any], call: Call[Any]) -> ToolResult:
+    """Of a slow tool, whether its call is a task or not."""
+    try:
+        result: ToolResult = await entry.handle(arguments, call)
+    except MAY_BE_TOLD as fault:
+        return told(fault)
+    return result
+
+
+def told(fault: Exception) -> ToolResult:
+    """What the model is told where a handler failed; a fault that is none of its business is a bug, and goes on."""
+    if isinstance(fault, ToolFailure):
+        return text(str(fault), is_error=True)
     said = said_of(fault)
     if not said:
         raise fault

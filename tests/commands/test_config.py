@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,43 +18,116 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(build: str, tmp_path: Path, unpacked: str) -> Run:
+def program(build: str) -> list[str]:
+    """The words that start either build."""
+    if build == "source":
+        return _source(())[:3]
+    try:
+        return [executable_under_test()]
+    except FileNotFoundError as missing:
+        lacking(str(missing))
+
+
+@pytest.fixture
+def environment(tmp_path: Path, unpacked: str) -> dict[str, str]:
+    project = tmp_path / "project"
+    project.mkdir()
+    return {
+        "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCORPIO_CWD": str(project), "PYTHONPATH": str(ROOT),
+        "SCORPIO_CACHE_DIR": unpacked,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def run(program: list[str], environment: dict[str, str]) -> Run:
     """Runs a command of either build with a home and a project of its own."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        if build == "source":
-            program = _source(())[:3]
-        else:
-            try:
-                program = [executable_under_test()]
-            except FileNotFoundError as missing:
-                lacking(str(missing))
-        project = tmp_path / "project"
-        project.mkdir(exist_ok=True)
-        environment = {
-            "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCORPIO_CWD": str(project), "PYTHONPATH": str(ROOT),
-            "SCORPIO_CACHE_DIR": unpacked,
-        }  # fmt: skip
-        command = [*program, *arguments]
         return subprocess.run(
-            command, env=environment | variables, cwd=project, capture_output=True, text=True, timeout=60, check=False
-        )
+            [*program, *arguments], env=environment | variables, cwd=environment["SCORPIO_CWD"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
 
     return run
 
 
-def test_a_server_s_config_file_wins_over_the_user_s_and_the_environment(run: Run, build: str, tmp_path: Path) -> None:
-    program = executable_under_test() if build == "frozen" else f"{sys.executable} -m scorpio"
+@pytest.mark.requirement("cli:config-file")
+def test_a_server_s_config_file_wins_over_the_user_s_and_the_environment(
+    run: Run, program: list[str], tmp_path: Path
+) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("TOOL_BASH=false\n")
-    server = f"{program} serve --config {file}"
+    server = f"{' '.join(program)} serve --config {file}"
     hidden = run("call", "Bash", "command=true", "--server", server, TOOL_BASH="true")
     assert hidden.returncode == 3
     assert "Bash" in hidden.stderr
     file.write_text("# nothing\n")
     assert run("call", "Bash", "command=true", "--server", server).returncode == 0
-    missing = run("serve", "--config", str(tmp_path / "gone"))
-    assert (missing.returncode, "is no file that can be read" in missing.stderr) == (2, True)
+
+
+@pytest.mark.requirement("cli:config-file")
+def test_an_option_wins_over_the_config_file(run: Run, program: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("SANDBOX=off\nSANDBOX_REQUIRED=true\nSANDBOX_BACKEND=allowlist\n")
+    server = f"{' '.join(program)} serve --config {file}"
+    refused = run("call", "Bash", "command=true", "--server", server)
+    assert (refused.returncode, "SANDBOX is off" in refused.stdout) == (1, True)
+    refused = run("call", "Bash", "command=true", "--server", f"{server} --sandbox read-only")
+    assert (refused.returncode, "SANDBOX is off" in refused.stdout) == (1, False), refused.stdout
+    assert run("call", "sum", "a=3", "b=4", "--server", f"{server} --toolsets sum").stdout == "3 + 4 = 7\n"
+
+
+@pytest.mark.requirement("cli:config-file")
+def test_a_wrong_line_of_the_config_file_is_a_warning_with_its_place(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("LOG_LEVEL=loud\nnonsense\n# said\nNOBODY=1\nXMPP_PASSWORD woof-9\nTOOL_BASH=perhaps\n")
+    served = run("serve", "--config", str(file))
+    assert (served.returncode, served.stdout) == (0, "")
+    said = served.stderr.splitlines()
+    assert [line.split(": ")[0] for line in said] == [f"[Server] {file}:{line}" for line in (1, 2, 4, 5, 6)]
+    assert "woof-9" not in served.stderr
+
+
+@pytest.mark.requirement("cli:config-file")
+def test_a_server_over_http_takes_a_config_file_too(
+    program: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("nonsense\n")
+    with subprocess.Popen(
+        [*program, "http", "--port", "0", "--config", str(file)], env=environment, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        said = []
+        for line in server.stderr:
+            said.append(line)
+            if "Serving MCP on" in line:
+                server.terminate()
+    assert said[0].startswith(f"[Server] {file}:1: 'nonsense' is not KEY=VALUE")
+    assert server.returncode == 0
+
+
+@pytest.mark.requirement("cli:config-file")
+@pytest.mark.parametrize("command", ["serve", "http"])
+def test_a_config_file_that_cannot_be_used_is_a_wrong_call(run: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "binary").write_bytes(b"MODEL=\0\x01\n")
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(100_000_000)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, why in {
+        "gone": "is not there",
+        "binary": "is no text",
+        "long": "is longer than 256 KiB",
+        "pipe": "is a pipe or a device, and no file",
+        "loop": "cannot be read (too many levels of symbolic links)",
+        ".": "is a directory",
+    }.items():
+        done = run(command, "--config", str(tmp_path / name))
+        first, _, form = done.stderr.partition("\n")
+        expected = f"scorpio {command}: --config {tmp_path / name} {why}. Name a text file with lines KEY=VALUE."
+        assert (done.returncode, done.stdout, first) == (2, "", expected)
+        assert form.startswith(f"usage: scorpio {command}")
 
 
 def test_a_value_that_is_set_is_the_value_that_is_shown_with_its_source(run: Run, tmp_path: Path) -> None:
@@ -75,10 +148,15 @@ def test_a_value_that_is_set_is_the_value_that_is_shown_with_its_source(run: Run
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--get", "LOG_LEVLE"), "did you mean LOG_LEVEL"),
+        (("--get", "LOG_LEVLE"), "Did you mean LOG_LEVEL?\n"),
         (("--set", "NO_SUCH", "1"), "there is no key"),
         (("--set", "BG_SURVIVE", "perhaps"), "must be true or false"),
+        (("--get", ""), "there is no key ''"),
+        (("--set", "TOOL_BASH", "perhaps"), "TOOL_BASH must be true or false"),
+        (("--set", "TOOL_BASH", "true", "--level", "project"), "would be ignored in a project's file"),
+        (("--set", "TOOLSETS", "core,nothing"), "There is no toolset 'nothing'."),
         (("--set", "MODEL", "a\nTOOLS=false"), "line break"),
+        (("--set", "MODEL", ' it\'s "so"'), "both kinds of quotes"),
         (("--set", "BG_SURVIVE", "true", "--level", "project"), "would be ignored in a project's file"),
     ],
 )
@@ -91,7 +169,27 @@ def test_what_cannot_be_set_or_shown_is_refused_with_the_way_out(
     assert not (tmp_path / ".scorpio/scorpio-env.txt").exists()
 
 
-@pytest.mark.parametrize("value", ["plain", " spaces ", "a # b", "it's", '"quoted"', "", "ü"])
+def test_a_tool_that_was_hidden_is_shown_as_hidden(run: Run) -> None:
+    assert run("config", "--get", "tool_read_image").stdout == "true\n"
+    assert run("config", "--set", "TOOL_READ_IMAGE", "off").returncode == 0
+    assert run("config", "--get", "TOOL_READIMAGE").stdout == "false\n"
+
+
+def test_a_file_that_is_a_link_stays_one_and_what_cannot_be_read_is_not_written_over(run: Run, tmp_path: Path) -> None:
+    file, kept = tmp_path / ".scorpio/scorpio-env.txt", tmp_path / "kept.txt"
+    file.parent.mkdir()
+    kept.write_text("MODEL=a\n")
+    file.symlink_to(kept)
+    assert run("config", "--set", "MODEL", "b").returncode == 0
+    assert (file.is_symlink(), kept.read_text()) == (True, "MODEL=b\n")
+    long = "MODEL=c\n" + "#" * 300_000
+    kept.write_text(long)
+    refused = run("config", "--set", "MODEL", "d")
+    assert (refused.returncode, "is longer than 256 KiB" in refused.stderr) == (1, True)
+    assert kept.read_text() == long
+
+
+@pytest.mark.parametrize("value", ["plain", " spaces ", "a # b", "it's", '"quoted"', "", "ü", "a\u2028b\x0bc", "\xa0"])
 def test_a_value_is_read_back_as_it_was_given(run: Run, value: str) -> None:
     assert run("config", "--set", "MODEL", value).returncode == 0
     assert run("config", "--get", "MODEL").stdout == value + "\n"
@@ -116,6 +214,15 @@ def test_a_toolset_that_does_not_exist_is_a_wrong_call(run: Run) -> None:
     done = run("tools", "--toolsets", "nothing")
     assert done.returncode == 2
     assert "nothing" in done.stderr
+
+
+def test_a_configured_toolset_that_does_not_exist_is_told_with_its_place(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text("# mine\nTOOLSETS=sum,nothing\n")
+    done = run("serve", "--config", str(file))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"scorpio: {file}:2: There is no toolset 'nothing'.")
+    assert "environment variable TOOLSETS: There is no" in run("tools", TOOLSETS="nothing").stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

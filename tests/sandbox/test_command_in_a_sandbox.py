@@ -101,9 +101,10 @@ def test_a_projects_file_only_tightens(tmp_path: Path, user: None) -> None:
     project = tmp_path / "project"
     (project / ".scorpio").mkdir(parents=True)
 
-    def loaded(text: str, **environ: str) -> tuple[str, bool, bool, int]:
+    def loaded(text: str, **options: str) -> tuple[str, bool, bool, int]:
         (project / ".scorpio" / FILE_NAME).write_text(text)
-        found = load({}, str(tmp_path / "home"), str(project), environ)
+        flags = [("command line", name, value) for name, value in options.items()]
+        found = load({}, str(tmp_path / "home"), str(project), flags)
         return found.sandbox, found.sandbox_required, found.sandbox_network, len(found.warnings)
 
     (tmp_path / "home").mkdir()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import resource
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -362,3 +365,23 @@ def test_what_a_core_task_says_carries_its_name(connect: Connect) -> None:
     named = {RELATED: {"taskId": task["taskId"]}}
     assert result["_meta"] == named
     assert [(p["progress"], p["_meta"]) for p in wire.progress("p")] == [(1, named), (2, named)]
+
+
+@pytest.mark.requirement("faults:starved")
+@IN_PROCESS
+def test_task_that_finds_no_descriptor_left_is_a_result_with_words_for_the_model(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = connect(capabilities=DECLARED)
+    outcome(wire, begun(wire, "slow_compute", {"seconds": 0.3}))  # what a first task opens is open
+    monkeypatch.delitem(sys.modules, "tools.conformance.failing_job.handler", raising=False)
+    next_free = os.dup(0)
+    os.close(next_free)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next_free, hard))
+    try:
+        result = outcome(wire, begun(wire, "failing_job"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert result["isError"] is True
+    assert said(result).startswith("There are no file descriptors left.")

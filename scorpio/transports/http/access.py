@@ -63,10 +63,6 @@ class Access:
         self._principals = {_digest(token.encode()): Principal(f"http:{_name(token)}") for token in tokens}
         self._everybody = Principal("http")
 
-    @property
-    def asks_for_token(self) -> bool:
-        return bool(self._principals)
-
     def admit(self, head: Head, *, open_to_all: bool) -> None:
         """Refuse `head`, or say whose it is. `open_to_all`: no token is needed for what it asks."""
         self._judge_host(head)

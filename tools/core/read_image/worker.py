@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from scorpio.worker_process import end_with_parent, set_bounds
+from scorpio.worker_process import begin
 from tools.core.limits import IMAGE_DECODE_S_MAX, IMAGE_DECODER_BYTES_MAX
 
 TYPE_CHECKING = False
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer and end. `{"failure": …}` is a predicate about the file; a crash is told by the exit status alone."""
-    end_with_parent()
-    set_bounds(IMAGE_DECODER_BYTES_MAX, IMAGE_DECODE_S_MAX)
-    answer_fd = os.dup(1)
-    os.dup2(2, 1)  # libraries print to it
+    answer_fd = begin(IMAGE_DECODER_BYTES_MAX, IMAGE_DECODE_S_MAX)
     header, body = _answer()
     import json
 

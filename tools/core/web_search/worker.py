@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from scorpio.worker_process import end_with_parent, set_bounds
+from scorpio.worker_process import begin
 from tools.core.limits import SEARCH_READER_BYTES_MAX, SEARCH_READER_S_MAX
 
 TYPE_CHECKING = False
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    end_with_parent()
-    set_bounds(SEARCH_READER_BYTES_MAX, SEARCH_READER_S_MAX)
-    answers = os.dup(1)
-    os.dup2(2, 1)  # libraries print to it
+    answers = begin(SEARCH_READER_BYTES_MAX, SEARCH_READER_S_MAX)
     with open(0, "rb", closefd=False) as pages, open(answers, "wb") as out:
         serve(pages, out)
     os._exit(0)  # a native library that fails while it is unloaded must not spoil the answers
