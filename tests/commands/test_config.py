@@ -4,47 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.lacking import lacking
-from tests.links import ROOT, executable_under_test
-from tests.links import source_command as _source
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run(build: str, tmp_path: Path, unpacked: str) -> Run:
-    """Runs a command of either build with a home and a project of its own."""
-
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        if build == "source":
-            program = _source(())[:3]
-        else:
-            try:
-                program = [executable_under_test()]
-            except FileNotFoundError as missing:
-                lacking(str(missing))
-        project = tmp_path / "project"
-        project.mkdir(exist_ok=True)
-        environment = {
-            "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCORPIO_CWD": str(project), "PYTHONPATH": str(ROOT),
-            "SCORPIO_CACHE_DIR": unpacked,
-        }  # fmt: skip
-        command = [*program, *arguments]
-        return subprocess.run(
-            command, env=environment | variables, cwd=project, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    return run
+from tests.commands.conftest import Run
+from tests.links import program_of
 
 
 def test_a_server_s_config_file_wins_over_the_user_s_and_the_environment(run: Run, build: str, tmp_path: Path) -> None:
-    program = executable_under_test() if build == "frozen" else f"{sys.executable} -m scorpio"
+    program = " ".join(program_of(build))
     file = tmp_path / "mine.txt"
     file.write_text("TOOL_BASH=false\n")
     server = f"{program} serve --config {file}"
