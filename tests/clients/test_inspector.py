@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.node import node_path, program
+from tests.clients.node import program, run
 from tests.links import ROOT
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -33,7 +33,7 @@ def inspect(
     way: str,
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`inspect("sum", "--method", "tools/list")`: one run of it against a server of that toolset."""
-    inspector, path = program("mcp-inspector"), node_path()
+    inspector = program("mcp-inspector")
 
     def inspect(toolset: str, *options: str) -> subprocess.CompletedProcess[str]:
         if way == "stdio":
@@ -42,15 +42,7 @@ def inspect(
         else:
             server = start_http(toolset, environ={**environ, "LOG_LEVEL": "error"})
             target = [f"http://127.0.0.1:{server.port}/{'sse' if way == 'sse' else 'mcp'}"]
-        return subprocess.run(
-            [inspector, "--cli", *target, "-q", *options],
-            env={**environ, "PATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=BOUND_S,
-        )
+        return run(inspector, "--cli", *target, "-q", *options, environ=environ, cwd=tmp_path, bound_s=BOUND_S)
 
     return inspect
 
