@@ -97,7 +97,10 @@ _LAUNCHER_NEEDS = (
 BUILD_NEEDS = _LAUNCHER_NEEDS if sys.platform == "linux" else ()
 """Elsewhere PyInstaller brings all that is needed; one_file.py."""
 
+BENCH_NEEDS = (Need("valgrind", "counts the instructions of the hot path", ("valgrind",), _program("valgrind")),)
+
 TEST_NEEDS = (
+    *BENCH_NEEDS,
     Need("git", "tests/tidy lists the tracked files, and Bash's tests use it", ("git",), _program("git")),
     Need("npm", "installs the clients of other makers: Inspector, conformance suite", ("npm",), _program("npm")),
     Need("tmux", "AskUserQuestion opens its dialog in a popup", ("tmux",), _program("tmux")),
@@ -105,8 +108,6 @@ TEST_NEEDS = (
     Need("chromium", "ReadDocs renders pages, and the inspector page runs in it", ("chromium",), _program("chromium")),
     Need("prosody", "the XMPP server that the xmpp toolset is tested with", ("prosody",), _prosody),
 )
-
-BENCH_NEEDS = (Need("valgrind", "counts the instructions of the hot path", ("valgrind",), _program("valgrind")),)
 
 
 def require(needs: tuple[Need, ...], strict: bool = True) -> list[str]:
