@@ -174,6 +174,9 @@ class InProcess:
         return self.stderr_path.read_text("utf-8", "replace")
 
 
+BYTECODE = os.environ.get("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "pycache"))
+"""Where servers from source share their bytecode, as dev.py has it: compiling it takes 0.15 s of each start."""
+
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "COVERAGE_PROCESS_START", "LD_LIBRARY_PATH")
 
 
@@ -184,7 +187,7 @@ def clean_environment(home: Path, extra: Mapping[str, str] | None = None) -> dic
         **kept,
         "HOME": str(home),
         "SCORPIO_HOME": str(home / ".scorpio"),
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPYCACHEPREFIX": BYTECODE,
         "ASK_TTY": "off",  # no dialog at the terminal of the person who tests
         "PYTHONPATH": str(ROOT),
         **(extra or {}),

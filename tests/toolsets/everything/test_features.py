@@ -58,6 +58,7 @@ def _always(answer: Message) -> Any:
 
 
 @pytest.mark.requirement("everything:research")
+@pytest.mark.transports("in-process", "frozen")  # its stages take two seconds
 @pytest.mark.revisions(LATEST, MODERN)
 @pytest.mark.parametrize("ambiguous", [False, True])
 def test_research_goes_through_its_stages_and_asks_what_was_meant(
