@@ -6,14 +6,12 @@ Fixtures: `build`, `command` (its command line), `start` (a server on descriptor
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.http_link import HttpProcess
-from tests.lacking import lacking
-from tests.links import ROOT, executable_under_test, frozen_command, source_command
+from tests.links import ROOT, program_of, server_command
 from tests.server_process import ServerProcess
 
 if TYPE_CHECKING:
@@ -37,12 +35,7 @@ def command(build: str) -> Callable[..., list[str]]:
     """The command line that serves some toolsets."""
 
     def command(*toolsets: str) -> list[str]:
-        if build == "source":
-            return source_command(toolsets)
-        try:
-            return frozen_command(executable_under_test(), toolsets)
-        except FileNotFoundError as missing:
-            lacking(str(missing))
+        return server_command(build, toolsets)
 
     return command
 
@@ -76,15 +69,9 @@ def start_http(build: str, environ: dict[str, str], tmp_path: Path) -> Iterator[
     started: list[HttpProcess] = []
 
     def start(*toolsets: str, options: Sequence[str] = (), environ: dict[str, str] = environ) -> HttpProcess:
-        program = [sys.executable, "-m", "scorpio"]
-        if build == "frozen":
-            try:
-                program = [executable_under_test()]
-            except FileNotFoundError as missing:
-                lacking(str(missing))
         chosen = ("--toolsets", ",".join(toolsets or ("sum",)), *(() if "--port" in options else ("--port", "0")))
         path = tmp_path / f"http-stderr-{len(started)}"
-        started.append(HttpProcess([*program, "http", *chosen, *options], environ, path, ROOT))
+        started.append(HttpProcess([*program_of(build), "http", *chosen, *options], environ, path, ROOT))
         return started[-1]
 
     yield start

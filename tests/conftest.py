@@ -11,16 +11,7 @@ import pytest
 
 from tests.http_link import HttpLink, HttpProcess, http_command
 from tests.in_process_http import InProcessHttp
-from tests.lacking import lacking
-from tests.links import (
-    ROOT,
-    ChildProcess,
-    InProcess,
-    clean_environment,
-    executable_under_test,
-    frozen_command,
-    source_command,
-)
+from tests.links import ROOT, ChildProcess, InProcess, clean_environment, server_command
 from tests.wire import REVISIONS, Wire
 
 if TYPE_CHECKING:
@@ -134,20 +125,12 @@ def link(transport: str, environ: dict[str, str], tmp_path: Path) -> Callable[..
         if transport == "http":
             return HttpLink(InProcessHttp(toolsets, {**quiet, **environ}, stderr_path))
         if transport == "http-frozen":
-            _executable()
             return HttpLink(HttpProcess(http_command(toolsets), {**quiet, **environ}, stderr_path, ROOT))
         if transport == "stdio":
-            return ChildProcess(source_command(toolsets), environ, stderr_path, ROOT)
-        return ChildProcess(frozen_command(_executable(), toolsets), environ, stderr_path, ROOT)
+            return ChildProcess(server_command("source", toolsets), environ, stderr_path, ROOT)
+        return ChildProcess(server_command("frozen", toolsets), environ, stderr_path, ROOT)
 
     return make
-
-
-def _executable() -> str:
-    try:
-        return executable_under_test()
-    except FileNotFoundError as missing:
-        lacking(str(missing))
 
 
 @pytest.fixture

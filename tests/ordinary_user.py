@@ -58,10 +58,7 @@ def command_of(build: str, root: Path, user: int | None, environ: dict[str, str]
     """The command line of a server that `user` may run; what it needs is put below `root`, and into `environ`."""
     environ["SCORPIO_CACHE_DIR"] = str(root / "cache")
     if build == "frozen":
-        try:
-            executable = os.path.abspath(executable_under_test())
-        except FileNotFoundError as missing:
-            lacking(str(missing))
+        executable = executable_under_test()
         if user is not None:
             own = root / "scorpio"
             executable = str(own if own.exists() else shutil.copy(executable, own))

@@ -17,6 +17,7 @@ import resvg_py
 from benchmarks import charts, instructions, report, rivals_here, scaling, subjects, targets, workloads
 from benchmarks.harness import SMALL, Plan, Record
 from benchmarks.stdio import round_trips
+from tests.lacking import lacking
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -120,8 +121,9 @@ def test_the_committed_counts_are_of_the_workloads_that_are_counted() -> None:
     assert all(sorted(counts) == sorted(names) for counts in kept.values())
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind")
 def test_counted_instructions_are_more_when_there_are_more_messages(tmp_path: Path) -> None:
+    if not shutil.which("valgrind"):
+        lacking("valgrind is not installed")
     plan = Plan(tmp_path, SMALL)
     ping = next(instructions.workloads())
     limit = subjects.limit(

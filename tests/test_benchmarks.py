@@ -27,7 +27,15 @@ for number, line in enumerate(sys.stdin):
 """
 """A server whose answers are all different."""
 
-needs_compiler = pytest.mark.skipif(shutil.which(os.environ.get("CC") or "cc") is None, reason="no C compiler")
+
+@pytest.fixture
+def compiler() -> None:
+    """The client that measures is C."""
+    if shutil.which(os.environ.get("CC") or "cc") is None:
+        lacking("no C compiler")
+
+
+needs_compiler = pytest.mark.usefixtures("compiler")
 
 
 @pytest.fixture

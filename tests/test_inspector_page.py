@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture
-def url(command: Callable[..., list[str]], tmp_path: Path) -> Iterator[str]:
+def url(command: Callable[..., list[str]], tmp_path: Path, unpacked: str) -> Iterator[str]:
     """Of a server over HTTP with the toolsets that hold every kind of content and question."""
     base = command()
     program = base[: base.index("serve")] if "serve" in base else base
@@ -27,6 +27,7 @@ def url(command: Callable[..., list[str]], tmp_path: Path) -> Iterator[str]:
         "PYTHONPATH": str(ROOT),
         "HOME": str(tmp_path),
         "SCORPIO_HOME": str(tmp_path / "state"),
+        "SCORPIO_CACHE_DIR": unpacked,
     }
     server = subprocess.Popen(
         [*program, "http", "--port", "0", "--toolsets", "conformance,sum,core"],

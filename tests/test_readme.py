@@ -19,7 +19,6 @@ import pytest
 
 from scorpio import __version__
 from scorpio.settings import KEYS
-from tests.lacking import lacking
 from tests.links import ROOT, executable_under_test
 
 BOUND_S = 90.0
@@ -84,10 +83,7 @@ def pattern(printed: str) -> str:
 @pytest.fixture
 def environment(tmp_path: Path, unpacked: str) -> dict[str, str]:
     """A home with the executable installed, and a project in it."""
-    try:
-        executable = Path(executable_under_test()).resolve()
-    except FileNotFoundError as missing:
-        lacking(str(missing))
+    executable = Path(executable_under_test()).resolve()
     (tmp_path / ".scorpio").mkdir()
     (tmp_path / ".scorpio/scorpio").symlink_to(executable)
     (tmp_path / "project/.git").mkdir(parents=True)
@@ -207,10 +203,7 @@ def test_the_readme_s_picture_is_what_a_session_shows_now(unpacked: str) -> None
 
     import recording
 
-    try:
-        executable = Path(executable_under_test())
-    except FileNotFoundError as missing:
-        lacking(str(missing))
+    executable = Path(executable_under_test())
     picture = ET.parse(ROOT / "build/recording.svg")
     drawn = "".join("".join(line.itertext()) for line in picture.iter("{http://www.w3.org/2000/svg}g"))
     played = "".join(line.text for line in recording.record(executable, thinking_s=0.2, cache=unpacked))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 CONNECTION_BOUND_S = 60.0
 """No connection of a test lives longer."""
 
+SEEN_EVERY_S = 0.02
+"""How soon a server of `socketserver` sees that it is to end: its own half second cost the tests a minute."""
+
 
 class Request:
     """One request, and the connection to answer it on."""

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.client import odd_server
-from tests.lacking import lacking
 from tests.links import executable_under_test
 
 LINES = (
@@ -24,10 +23,7 @@ CALLED = {"content": 1, "error": 3, "deep": 3, "task": 3, "rounds": 3}
 @pytest.mark.requirement("cli:no-traceback")
 @pytest.mark.parametrize("kind", odd_server.KINDS)
 def test_an_odd_server_never_breaks_the_client(tmp_path: Path, unpacked: str, kind: str) -> None:
-    try:
-        executable = executable_under_test()
-    except FileNotFoundError as missing:
-        lacking(str(missing))
+    executable = executable_under_test()
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SCORPIO_CACHE_DIR": unpacked}
     server = [sys.executable, odd_server.__file__, kind]
     for words, lines, status in (

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from typing import TYPE_CHECKING
 
 from tests.lacking import lacking
 from tests.links import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 NPM = ROOT / ".cache" / "npm" / "node_modules"
 
@@ -25,6 +31,16 @@ def program(name: str) -> str:
     if found is None:
         lacking(f"needs {name}: build/dev.py test installs it")
     return found
+
+
+def run(
+    program: str, *words: str, environ: Mapping[str, str], cwd: Path, bound_s: float
+) -> subprocess.CompletedProcess[str]:
+    """One run of such a program, with its Node.js first on the PATH."""
+    return subprocess.run(
+        [program, *words], env={**environ, "PATH": node_path()}, cwd=cwd, capture_output=True, text=True, check=False,
+        timeout=bound_s,
+    )  # fmt: skip
 
 
 def package(name: str) -> None:

@@ -6,16 +6,15 @@ As a server, and as a client with its log-ins.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.node import node_path, program
+from tests.clients.node import program, run
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
@@ -48,25 +47,18 @@ def suite(
     start_http: Callable[..., HttpProcess], environ: dict[str, str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`suite("--suite", "all")`: one run of it."""
-    conformance, path = program("conformance"), node_path()
+    conformance = program("conformance")
 
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
+    def suite(*options: str) -> subprocess.CompletedProcess[str]:
         server = start_http("conformance", environ={**environ, "LOG_LEVEL": "warning"})
-        ended = subprocess.run(
-            [conformance, "server", "--url", f"http://127.0.0.1:{server.port}/mcp", "-o", "results", *options],
-            env={**environ, "PATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=BOUND_S,
-        )
+        words = ("server", "--url", f"http://127.0.0.1:{server.port}/mcp", "-o", "results", *options)
+        ended = run(conformance, *words, environ=environ, cwd=tmp_path, bound_s=BOUND_S)
         server.stop()
         assert server.wait(BOUND_S) == 0
         assert "Internal error" not in server.stderr()
         return ended
 
-    return run
+    return suite
 
 
 @pytest.fixture
@@ -74,21 +66,14 @@ def client_suite(
     command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`client_suite("--requirements", "2025-11-25")`: the other half, which starts a client a scenario."""
-    conformance, path = program("conformance"), node_path()
-    executable = os.path.abspath(command()[0])
+    conformance = program("conformance")
+    [executable, *_] = command()
 
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [conformance, "client", "--command", f"{executable} client conformance", "-o", "results", *options],
-            env={**environ, "PATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=CLIENT_BOUND_S,
-        )
+    def suite(*options: str) -> subprocess.CompletedProcess[str]:
+        words = ("client", "--command", f"{executable} client conformance", "-o", "results", *options)
+        return run(conformance, *words, environ=environ, cwd=tmp_path, bound_s=CLIENT_BOUND_S)
 
-    return run
+    return suite
 
 
 def complaints(results: Path) -> list[Any]:

@@ -5,50 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.lacking import lacking
-from tests.links import ROOT, executable_under_test
-from tests.links import source_command as _source
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def program(build: str) -> list[str]:
-    """The words that start either build."""
-    if build == "source":
-        return _source(())[:3]
-    try:
-        return [executable_under_test()]
-    except FileNotFoundError as missing:
-        lacking(str(missing))
-
-
-@pytest.fixture
-def environment(tmp_path: Path, unpacked: str) -> dict[str, str]:
-    project = tmp_path / "project"
-    project.mkdir()
-    return {
-        "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCORPIO_CWD": str(project), "PYTHONPATH": str(ROOT),
-        "SCORPIO_CACHE_DIR": unpacked,
-    }  # fmt: skip
-
-
-@pytest.fixture
-def run(program: list[str], environment: dict[str, str]) -> Run:
-    """Runs a command of either build with a home and a project of its own."""
-
-    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*program, *arguments], env=environment | variables, cwd=environment["SCORPIO_CWD"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-
-    return run
+from tests.commands.conftest import Run
+from tests.links import ROOT
 
 
 @pytest.mark.requirement("cli:config-file")
@@ -95,7 +57,10 @@ def test_a_server_over_http_takes_a_config_file_too(
     file = tmp_path / "mine.txt"
     file.write_text("nonsense\n")
     with subprocess.Popen(
-        [*program, "http", "--port", "0", "--config", str(file)], env=environment, stderr=subprocess.PIPE, text=True
+        [*program, "http", "--port", "0", "--config", str(file)],
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
     ) as server:
         assert server.stderr is not None
         said = []

@@ -7,15 +7,13 @@ import os
 import stat
 import subprocess
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.lacking import lacking
-from tests.links import executable_under_test
+from tests.commands.conftest import Run
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+pytestmark = pytest.mark.builds("frozen")
 
 DIRECTORIES = (
     *(".config/Claude", ".cursor", ".config/Code/User", ".codex", ".gemini", ".codeium/windsurf"),
@@ -174,22 +172,6 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def run(unpacked: str) -> Run:
-    try:
-        executable = executable_under_test()
-    except FileNotFoundError as missing:
-        lacking(str(missing))
-
-    def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "SCORPIO_CACHE_DIR": unpacked}
-        return subprocess.run(
-            [executable, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    return run
-
-
 def files_of(home: Path) -> dict[str, tuple[bytes, int]]:
     """Every file in the home but the program's own: its bytes and its mode."""
     return {
@@ -200,7 +182,7 @@ def files_of(home: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def test_every_client_found_starts_the_installed_program(run: Run, home: Path) -> None:
-    done = run(home, "install")
+    done = run("install")
     assert done.returncode == 0, done.stderr
     program = home / ".scorpio/scorpio"
     for place, (servers, command) in PLACES.items():
@@ -213,9 +195,9 @@ def test_every_client_found_starts_the_installed_program(run: Run, home: Path) -
 
 
 def test_installing_twice_changes_nothing(run: Run, home: Path) -> None:
-    run(home, "install")
+    run("install")
     once = files_of(home)
-    assert run(home, "install").returncode == 0
+    assert run("install").returncode == 0
     assert files_of(home) == once
 
 
@@ -226,10 +208,10 @@ def test_uninstalling_gives_every_byte_back(run: Run, home: Path) -> None:
     codex = home / ".codex/config.toml"
     codex.write_text('model = "o9" # mine\n[mcp_servers.other]\ncommand = "x"')
     before = files_of(home)
-    assert run(home, "install").returncode == 0
+    assert run("install").returncode == 0
     assert "/* mine */" in zed.read_text()
     assert stat.S_IMODE(zed.stat().st_mode) == 0o640
-    assert run(home, "uninstall").returncode == 0
+    assert run("uninstall").returncode == 0
     after = {name: file for name, file in files_of(home).items() if not name.endswith(".scorpio-backup")}
     assert after == before
 
@@ -242,9 +224,9 @@ def test_a_file_that_people_keep_is_given_back_after_two_installations(run: Run,
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text.encode())
     file.chmod(0o640)
-    assert run(tmp_path, "install", "--client", client).returncode == 0
+    assert run("install", "--client", client).returncode == 0
     once = file.read_bytes()
-    again = run(tmp_path, "install", "--client", client)
+    again = run("install", "--client", client)
     assert (again.returncode, file.read_bytes()) == (0, once)
     assert "is registered already" in again.stderr
     letters = iter(once.decode())
@@ -253,7 +235,7 @@ def test_a_file_that_people_keep_is_given_back_after_two_installations(run: Run,
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     backup = file.with_name(file.name + ".scorpio-backup")
     assert backup.read_bytes() == text.encode()
-    assert run(tmp_path, "uninstall", "--client", client).returncode == 0
+    assert run("uninstall", "--client", client).returncode == 0
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (text.encode(), 0o640)
 
 
@@ -266,24 +248,24 @@ def test_without_its_backup_an_uninstallation_takes_the_entry_and_nothing_else(
     file = tmp_path / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text.encode())
-    assert run(tmp_path, "install", "--client", client).returncode == 0
+    assert run("install", "--client", client).returncode == 0
     file.with_name(file.name + ".scorpio-backup").unlink()
-    assert run(tmp_path, "uninstall", "--client", client).returncode == 0
+    assert run("uninstall", "--client", client).returncode == 0
     kept = [line.rstrip().rstrip(",") for line in file.read_bytes().decode().splitlines() if line.strip()]
     assert kept == [line.rstrip().rstrip(",") for line in text.splitlines() if line.strip()]
 
 
 def test_what_changed_since_the_installation_stays_when_it_goes(run: Run, home: Path) -> None:
-    run(home, "install", "--client", "cursor")
+    run("install", "--client", "cursor")
     file = home / ".cursor/mcp.json"
     file.write_text(file.read_text().replace('"mcpServers": {', '"mcpServers": {\n    "mine": {"command": "m"},'))
-    run(home, "uninstall", "--client", "cursor")
+    run("uninstall", "--client", "cursor")
     assert json.loads(file.read_text()) == {"mcpServers": {"mine": {"command": "m"}}}
 
 
 def test_a_dry_run_shows_the_difference_and_changes_nothing(run: Run, home: Path) -> None:
     before = files_of(home)
-    done = run(home, "install", "--dry-run")
+    done = run("install", "--dry-run")
     assert done.returncode == 0
     assert '+    "scorpio": {' in done.stdout
     assert files_of(home) == before
@@ -292,7 +274,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(run: Run, home: Path
 
 def test_a_file_that_cannot_be_edited_is_left_alone_and_the_others_are_done(run: Run, home: Path) -> None:
     (home / ".cursor/mcp.json").write_text("{ broken")
-    done = run(home, "install")
+    done = run("install")
     assert done.returncode == 1
     assert "Cursor" in done.stderr
     assert "left as it is: it is not JSON" in done.stderr
@@ -304,21 +286,21 @@ def test_a_link_to_the_settings_stays_a_link(run: Run, home: Path) -> None:
     real = home / "dotfiles.json"
     real.write_text("{}")
     (home / ".gemini/settings.json").symlink_to(real)
-    run(home, "install", "--client", "gemini-cli")
+    run("install", "--client", "gemini-cli")
     assert (home / ".gemini/settings.json").is_symlink()
     assert "scorpio" in real.read_text()
 
 
 def test_a_client_that_is_not_here_is_registered_when_it_is_named(run: Run, tmp_path: Path) -> None:
-    assert "No client found" in run(tmp_path, "install").stderr
-    assert run(tmp_path, "install", "--client", "codex", "zed").returncode == 0
+    assert "No client found" in run("install").stderr
+    assert run("install", "--client", "codex", "zed").returncode == 0
     assert (tmp_path / ".codex/config.toml").exists()
-    assert run(tmp_path, "uninstall").returncode == 0
+    assert run("uninstall").returncode == 0
     assert not (tmp_path / ".codex/config.toml").exists()
 
 
 def test_an_unknown_client_is_named_with_those_there_are(run: Run, tmp_path: Path) -> None:
-    done = run(tmp_path, "install", "--client", "emacs")
+    done = run("install", "--client", "emacs")
     assert done.returncode == 2
     assert "emacs" in done.stderr
     assert "claude-desktop" in done.stderr
@@ -326,6 +308,6 @@ def test_an_unknown_client_is_named_with_those_there_are(run: Run, tmp_path: Pat
 
 def test_a_pipe_in_the_place_of_the_settings_hangs_nothing(run: Run, home: Path) -> None:
     os.mkfifo(home / ".cursor/mcp.json")
-    done = run(home, "install", "--client", "cursor")
+    done = run("install", "--client", "cursor")
     assert done.returncode == 1
     assert "not a regular file" in done.stderr

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from tests.lacking import lacking
-from tests.links import executable_under_test
 
 BOUND_S = 60.0
 LOOKS_LIKE_PYTHON = ("Traceback", "Exception ignored", "never retrieved", 'File "', "fault of scorpio itself")
@@ -135,25 +134,13 @@ SURROUNDINGS = {
 
 
 @pytest.fixture
-def executable() -> str:
-    try:
-        return executable_under_test()
-    except FileNotFoundError as missing:
-        lacking(str(missing))
-
-
-@pytest.fixture
-def bash(executable: str, unpacked: str, tmp_path: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+def bash(
+    executable: str, environment: dict[str, str], tmp_path: Path
+) -> Callable[[str], subprocess.CompletedProcess[str]]:
     def bash(line: str) -> subprocess.CompletedProcess[str]:
-        environment = {
-            "HOME": str(tmp_path),
-            "PATH": os.environ["PATH"],
-            "SCORPIO_CACHE_DIR": unpacked,
-            "S": executable,
-        }
         return subprocess.run(
-            ["bash", "-c", line], env=environment, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, errors="surrogateescape", timeout=BOUND_S, check=False,
+            ["bash", "-c", line], env=environment | {"S": executable}, cwd=tmp_path, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="surrogateescape", timeout=BOUND_S, check=False,
         )  # fmt: skip
 
     return bash
@@ -201,12 +188,11 @@ def test_odd_surroundings_are_no_reason_for_a_traceback(bash: Bash, name: str) -
 
 @pytest.mark.requirement("cli:no-traceback")
 def test_a_home_that_is_read_only_leaves_everything_working_that_writes_nothing(
-    executable: str, unpacked: str, tmp_path: Path
+    executable: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     bwrap = shutil.which("bwrap") or lacking("bwrap is not here: no read-only home can be made")
     (tmp_path / ".scorpio").mkdir()
     command = [bwrap, "--bind", "/", "/", "--dev", "/dev", "--ro-bind", str(tmp_path), str(tmp_path), executable]
-    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SCORPIO_CACHE_DIR": unpacked}
     for words, status in (
         ("tools", 0), ("config --dump", 0), ("call Bash command=true", 0), ("client", 0),
         ("config --set TOOLS true", 1), ("install", 1), ("wait --timeout 0", 1),
@@ -222,15 +208,12 @@ def test_a_home_that_is_read_only_leaves_everything_working_that_writes_nothing(
 @pytest.mark.requirement("cli:no-traceback")
 @pytest.mark.parametrize(("columns", "lines"), [(1, 1), (2, 2), (10, 3)])
 def test_the_client_works_at_a_tiny_terminal(
-    executable: str, unpacked: str, tmp_path: Path, columns: int, lines: int
+    executable: str, environment: dict[str, str], tmp_path: Path, columns: int, lines: int
 ) -> None:
-    environment = {
-        "HOME": str(tmp_path), "PATH": os.environ["PATH"], "SCORPIO_CACHE_DIR": unpacked, "TERM": "xterm",
-    }  # fmt: skip
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        os.execve(executable, [executable, "client", "--toolsets", "sum"], environment)
+        os.execve(executable, [executable, "client", "--toolsets", "sum"], environment | {"TERM": "xterm"})
     seen = ""
     typed = False
     while select.select([terminal], [], [], BOUND_S)[0]:
@@ -254,8 +237,9 @@ def test_the_client_works_at_a_tiny_terminal(
 
 
 @pytest.mark.requirement("cli:no-traceback")
-def test_ctrl_c_ends_a_command_without_a_word_of_python(executable: str, unpacked: str, tmp_path: Path) -> None:
-    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "SCORPIO_CACHE_DIR": unpacked}
+def test_ctrl_c_ends_a_command_without_a_word_of_python(
+    executable: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     waiting = subprocess.Popen(
         [executable, "wait"], env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )  # fmt: skip

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.faults.edits import fewer, files
-from tests.lacking import lacking
-from tests.links import ROOT, clean_environment, executable_under_test, frozen_command
+from tests.links import ROOT, clean_environment, server_command
 from tests.protocol.json_values import values
 from tests.server_process import ServerProcess
 
@@ -91,11 +90,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, unpacked: str) -> Iterator[
     folder = tmp_path_factory.mktemp("any-argument")
     quiet = {"LOG_LEVEL": "warning", "WEBSEARCH_ENGINES": "searxng", "SEARXNG_URL": "http://127.0.0.1:1/"}
     environ = clean_environment(folder, {**quiet, "SCORPIO_CACHE_DIR": unpacked, "BASH_MAX_TIMEOUT_MS": "2000"})
-    try:
-        command = frozen_command(executable_under_test(), TOOLSETS)
-    except FileNotFoundError as missing:
-        lacking(str(missing))
-    served = ServerProcess(command, environ, folder / "stderr", cwd=folder)
+    served = ServerProcess(server_command("frozen", TOOLSETS), environ, folder / "stderr", cwd=folder)
     yield served.open()
     served.close_stdin()
     assert served.status() == 0

@@ -32,6 +32,9 @@ PYTHON_OF_ALL = "/usr/bin/python3"
 """The one that tests may lie in a closed home."""
 
 CORPUS = ("F0", "F1", "J", "R0,R1", "R2,R3", "M0,M1", "M2", "D")
+SIDE_BY_SIDE = 3
+"""Cases of one driver at a time: nearly all of a case is waiting for silence."""
+
 CORPUS_ALONE = ("F2,F3", "P")
 """Cases that measure time or memory."""
 
@@ -61,9 +64,10 @@ def run(driver: str, arguments: Sequence[str], command: Sequence[str], environ: 
     return ended.stdout
 
 
-def run_corpus(only: str, command: Sequence[str], environ: dict[str, str], tmp_path: Path) -> None:
+def run_corpus(only: str, command: Sequence[str], environ: dict[str, str], tmp_path: Path, jobs: int = 1) -> None:
     report = tmp_path / "corpus.json"
-    table = run("run.py", ["--only", only, "--quiet-s", "0.4"], command, environ, report)
+    options = ["--only", only, "--quiet-s", "0.4", "--jobs", str(jobs)]
+    table = run("run.py", options, command, environ, report)
     results = json.loads(report.read_text("utf-8"))["results"]
     ids = {result["id"] for result in results}
     assert all(any(id_.startswith(prefix) for id_ in ids) for prefix in only.split(",")), "the driver ran nothing"
@@ -75,7 +79,7 @@ def run_corpus(only: str, command: Sequence[str], environ: dict[str, str], tmp_p
 def test_the_corpus_of_bad_input_is_passed(
     only: str, command: Callable[..., list[str]], environ: dict[str, str], tmp_path: Path
 ) -> None:
-    run_corpus(only, command("sum"), environ, tmp_path)
+    run_corpus(only, command("sum"), environ, tmp_path, jobs=SIDE_BY_SIDE)
 
 
 @pytest.mark.alone
@@ -137,7 +141,7 @@ def place_of_nobody() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("driver", "arguments", "toolset", "cases"),
     [
-        ("run.py", ["--only", "F0,R0,P", "--quiet-s", "0.4"], "sum", 25),
+        ("run.py", ["--only", "F0,R0,P", "--quiet-s", "0.4", "--jobs", str(SIDE_BY_SIDE)], "sum", 25),
         ("orphans.py", ["--adapter", "scorpio", "--only", "E1b,E2b,E3b,C1,X1"], "core", 5),
     ],
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.faults.mixed_run import NOBODY, shift_library
+from tests.lacking import lacking
 from tests.links import ROOT
 from tests.server_process import END_BOUND_S, processes_with
 
@@ -149,7 +150,7 @@ def test_a_callback_fires_once_however_the_clocks_jump_between_two_servers(
 ) -> None:
     library = shift_library(tmp_path)
     if not library:
-        pytest.skip("needs a C compiler, for a wall clock that jumps")
+        lacking("needs a C compiler, for a wall clock that jumps")
     shift = tmp_path / "shift"
     shift.write_bytes(struct.pack("q", 0))
     environ |= {"LD_PRELOAD": library, "CLOCK_SHIFT_FILE": str(shift)}

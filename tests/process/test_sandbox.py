@@ -11,6 +11,7 @@ import pytest
 
 from scorpio import process, sandbox
 from scorpio.sandbox import ALLOWLIST, AUTO, BUBBLEWRAP, LANDLOCK, Backend, Policy, SandboxRefusal
+from tests.lacking import lacking
 
 if TYPE_CHECKING:
     from tests.process.commands import Commands
@@ -32,8 +33,10 @@ async def run(commands: Commands, backend: Backend, policy: Policy, command: str
 
 async def found(kind: str, namespaces: bool) -> Backend:
     backend = await sandbox.find(kind, namespaces=namespaces)
+    if kind == LANDLOCK and sandbox.landlock_abi() < sandbox.LANDLOCK_ABI_MIN:
+        pytest.skip("this kernel has no Landlock")
     if backend.kind != kind:
-        pytest.skip("; ".join(backend.reasons))
+        lacking("; ".join(backend.reasons))
     return backend
 
 

@@ -594,10 +594,11 @@ def run_together(home: Home, processes: int, writes: int) -> list[str]:
     return [line for lines in said for line in lines]
 
 
-@pytest.mark.parametrize(("processes", "writes"), [(4, 30), pytest.param(8, 200, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_and_are_never_told_busy(
-    open_database: Callable[..., Database], home: Home, processes: int, writes: int
+    open_database: Callable[..., Database], home: Home
 ) -> None:
+    processes, writes = 8, 200
     acknowledged = run_together(home, processes, writes)
     assert len(acknowledged) == processes * writes
     assert sorted(words(open_database())) == sorted(acknowledged)
@@ -615,12 +616,12 @@ def test_processes_that_find_damage_at_once_move_it_once_and_lose_nothing(
 
 
 @pytest.mark.parametrize("journal", [WAL, ROLLBACK])
-@pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_sound_database_with_all_it_acknowledged(
-    open_database: Callable[..., Database], home: Home, path: Path, rounds: int, journal: str
+    open_database: Callable[..., Database], home: Home, path: Path, journal: str
 ) -> None:
     acknowledged: list[str] = []
-    for number in range(rounds):
+    for number in range(100):
         writer = child(home, f"r{number}", "100000", journal)
         assert writer.stdin is not None
         assert writer.stdout is not None

@@ -21,6 +21,7 @@ import pytest
 
 from tests.expect import difference
 from tests.links import ROOT
+from tests.web_site import SEEN_EVERY_S
 from tests.wire import MODERN, ErrorAnswer
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _served(texts: dict[str, str]) -> Iterator[str]:
         yield ""
         return
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(SEEN_EVERY_S,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"

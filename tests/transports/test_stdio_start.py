@@ -55,7 +55,7 @@ def test_the_executable_serves_where_home_and_temporary_directory_are_none(
 def test_it_serves_with_an_empty_environment_but_for_its_own_path(
     start: Callable[..., ServerProcess], environ: dict[str, str]
 ) -> None:
-    own = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "SCORPIO_CACHE_DIR")
+    own = ("PYTHONPATH", "PYTHONPYCACHEPREFIX", "SCORPIO_CACHE_DIR")
     assert_serves(start(environ={name: environ[name] for name in own}))
 
 

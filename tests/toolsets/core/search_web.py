@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from scorpio.settings import SEARCH_ENGINES
 from tests.toolsets.core.search_pages import PAGES
+from tests.web_site import SEEN_EVERY_S
 
 EVENT_S_MAX = 30.0
 """For what happens in milliseconds; this long only when it never will."""
@@ -70,7 +71,7 @@ class SearchWeb:
         self.gone = threading.Event()
         """A request that `hold` held was ended by the client."""
         self._server = _Server(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(SEEN_EVERY_S,), daemon=True)
         self._thread.start()
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
 

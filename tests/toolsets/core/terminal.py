@@ -17,9 +17,6 @@ import time
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from tests.lacking import lacking
-from tests.links import executable_under_test, frozen_command, source_command
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -234,16 +231,6 @@ os._exit(status & 0xFF)
 
 GROUP: same, own (the client's is in the foreground), or third (that of another program is).
 """
-
-
-def command_of(kind: str) -> list[str]:
-    """A server of the core toolset from `source` or `frozen`; skips where there is no executable."""
-    if kind == "source":
-        return source_command(["core"])
-    try:
-        return frozen_command(executable_under_test(), ["core"])
-    except FileNotFoundError as missing:
-        lacking(str(missing))
 
 
 def start_asking(wire: Wire, *questions: Any) -> int | str:

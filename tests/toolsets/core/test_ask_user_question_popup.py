@@ -17,8 +17,8 @@ import pytest
 
 from scorpio.state.home import Home
 from tests.lacking import lacking
-from tests.links import ROOT, ChildProcess
-from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, command_of, said, start_asking
+from tests.links import ROOT, ChildProcess, server_command
+from tests.toolsets.core.terminal import DOWN, ENTER, Terminal, said, start_asking
 from tests.wire import Wire
 from tools.core.ask_user_question import dialogs
 from tools.core.ask_user_question.dialogs import Dialogs
@@ -91,7 +91,9 @@ def serve(tmux: Tmux, environ: dict[str, str], tmp_path: Path) -> Iterator[Serve
 
     def start(kind: str = "source", **variables: str) -> Wire:
         environment = {**environ, **tmux.variables, "ASK_TTY": "auto", **variables}
-        wires.append(Wire(ChildProcess(command_of(kind), environment, tmp_path / "stderr", ROOT), "2025-11-25"))
+        wires.append(
+            Wire(ChildProcess(server_command(kind, ["core"]), environment, tmp_path / "stderr", ROOT), "2025-11-25")
+        )
         wires[-1].open()
         return wires[-1]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.links import ROOT, ChildProcess, source_command
+from tests.links import ROOT, ChildProcess, server_command, source_command
 from tests.server_process import ended
 from tests.toolsets.core.terminal import (
     CLIENT_ON_TERMINAL,
@@ -20,7 +20,6 @@ from tests.toolsets.core.terminal import (
     ENTER,
     ESCAPE,
     Terminal,
-    command_of,
     said,
     start_asking,
 )
@@ -85,7 +84,7 @@ def dialog_of(wire: Wire) -> int:
 
 @pytest.mark.parametrize("kind", ["source", "frozen"])
 def test_a_person_at_the_terminal_answers(terminal: Terminal, serve: Serve, kind: str) -> None:
-    wire = serve(command=command_of(kind))
+    wire = serve(command=server_command(kind, ["core"]))
     id_ = start_asking(wire, PORT, NAME)
     terminal.shows("> 1. 80", KEYS)
     terminal.type(DOWN)

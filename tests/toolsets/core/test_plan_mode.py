@@ -18,8 +18,7 @@ import pytest
 
 from scorpio.limits import PLAN_ADOPT_S, PLAN_FILE_BYTES_MAX, PLAN_GOAL_CHARS_MAX
 from scorpio.settings import load
-from tests.lacking import lacking
-from tests.links import ROOT, ChildProcess, executable_under_test, frozen_command, source_command
+from tests.links import ROOT, ChildProcess, server_command
 from tests.process.commands import living, wait_until
 from tests.toolsets.core.local_core import LocalCall, LocalCore
 from tests.wire import LEGACY, MODERN, Connect, Wire
@@ -642,14 +641,9 @@ def serve(
     started: list[tuple[Wire, ChildProcess]] = []
 
     def start(revision: str = MODERN, **variables: str) -> tuple[Wire, ChildProcess]:
-        if build == "source":
-            command = source_command(["core"])
-        else:
-            try:
-                command = frozen_command(os.path.abspath(executable_under_test()), ["core"])
-            except FileNotFoundError as missing:
-                lacking(str(missing))
-        link = ChildProcess(command, environ | variables, tmp_path / f"stderr-{len(started)}", cwd)
+        link = ChildProcess(
+            server_command(build, ["core"]), environ | variables, tmp_path / f"stderr-{len(started)}", cwd
+        )
         wire = Wire(link, revision)
         wire.open()
         started.append((wire, link))

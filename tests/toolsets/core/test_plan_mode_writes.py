@@ -31,6 +31,7 @@ from tests.toolsets.core.ways_to_write import (
     make_tree,
     snapshot,
 )
+from tests.web_site import SEEN_EVERY_S
 from tests.wire import Wire
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def test_the_allowlist_runs_what_only_reads(settle: Callable[..., Place]) -> Non
 def port() -> Iterator[int]:
     """Of a web server in this process."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(SEEN_EVERY_S,), daemon=True).start()
         yield server.server_port
         server.shutdown()
 

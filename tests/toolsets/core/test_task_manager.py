@@ -697,10 +697,9 @@ def kill_in_the_middle(serve: Callable[[], Wire], number: int) -> list[str]:
     return with_answer
 
 
-@pytest.mark.parametrize("rounds", [20, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_server_killed_while_it_writes_loses_no_acknowledged_step(
-    serve: Callable[[], Wire], tmp_path: Path, rounds: int
-) -> None:
+@pytest.mark.slow
+def test_a_server_killed_while_it_writes_loses_no_acknowledged_step(serve: Callable[[], Wire], tmp_path: Path) -> None:
+    rounds = 100
     acknowledged: set[str] = set()
     for number in range(rounds):
         if number % 50 == 0:  # a new task before the old one is full

@@ -31,6 +31,7 @@ from tests.toolsets.core.search_web import (
     answer_empty,
     answer_with_results,
 )
+from tests.web_site import SEEN_EVERY_S
 from tests.wire import MODERN
 from tools.core.web_search.query import Query
 from tools.core.web_search.reader import WORKER
@@ -719,7 +720,7 @@ def secure(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
     server = Server(("127.0.0.1", 0), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(SEEN_EVERY_S,), daemon=True)
     thread.start()
     yield f"https://localhost:{server.server_address[1]}/mojeek", certificate
     server.shutdown()

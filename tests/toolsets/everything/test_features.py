@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from scorpio.tool import Call
 from tests.links import ROOT
 from tests.toolsets.test_cases import mismatch
 from tests.wire import LEGACY, MODERN, Connect, Message
@@ -59,6 +58,7 @@ def _always(answer: Message) -> Any:
 
 
 @pytest.mark.requirement("everything:research")
+@pytest.mark.transports("in-process", "frozen")  # its stages take two seconds
 @pytest.mark.revisions(LATEST, MODERN)
 @pytest.mark.parametrize("ambiguous", [False, True])
 def test_research_goes_through_its_stages_and_asks_what_was_meant(
@@ -289,10 +289,6 @@ SAMPLED: Message = {"role": "assistant", "content": {"type": "text", "text": "hi
 FILLED: Message = {"action": "accept", "content": {"name": "Bob"}}
 
 
-FOLLOWS = pytest.mark.skipif(not hasattr(Call, "client_task"), reason="this server does not know tasks")
-
-
-@FOLLOWS
 @pytest.mark.requirement("everything:client-tasks")
 @pytest.mark.revisions(LATEST)
 @pytest.mark.parametrize(
@@ -320,7 +316,6 @@ def test_task_of_the_client_is_looked_after_and_fetched(
     assert others == [("tasks/get", {"taskId": "T"})] * 3 + [("tasks/result", {"taskId": "T"})]
 
 
-@FOLLOWS
 @IN_PROCESS
 @pytest.mark.requirement("everything:client-tasks")
 @pytest.mark.revisions(LATEST)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.web_site import SEEN_EVERY_S
 from tests.wire import LEGACY, Connect
 
 LATEST = LEGACY[-1]
@@ -43,7 +44,7 @@ class Site(http.server.BaseHTTPRequestHandler):
 def site() -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
         server.held = threading.Event()  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(SEEN_EVERY_S,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.held.set()  # type: ignore[attr-defined]
