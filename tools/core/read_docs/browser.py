@@ -219,7 +219,7 @@ class Browser:
             await asyncio.wait(self._closing)
 
     def renew(self) -> None:
-        """Tabs that wait for a page are closed: they would reach nothing, because the browser's network is a new one."""
+        """Close the tabs that wait for a page: they reach nothing, because the browser's network is a new one."""
         kept, self._kept = self._kept, None
         if kept is not None:
             self._dispose(kept.tab)

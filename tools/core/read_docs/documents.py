@@ -260,7 +260,9 @@ class _Reading:
         try:
             return await self._render_in_tab()
         except TabUnfit:
-            raise Failure(f"{shown(self._asked.address.url)} was not read: the browser has no network. Try again.") from None
+            raise Failure(
+                f"{shown(self._asked.address.url)} was not read: the browser has no network. Try again."
+            ) from None
 
     async def _render_in_tab(self) -> Found | None:
         """Raises TabUnfit."""
