@@ -335,10 +335,8 @@ class PageLoad:
         self._tab.send("Runtime.terminateExecution")
         found = await self._wait(self._read_now(), STOPPED_S)
         if found is None:
-            raise PageFailure(
-                f"{shown(self._address.url)} could not be read: scripts that never stop, or too many elements, keep the "
-                "browser busy."
-            )
+            busy = "scripts that never stop, or too many elements, keep the browser busy"
+            raise PageFailure(f"{shown(self._address.url)} could not be read: {busy}.")
         self._alone = False
         self.notes.append("The page's scripts did not stop by themselves.")
         return found
