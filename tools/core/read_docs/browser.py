@@ -224,7 +224,7 @@ class Browser:
         if kept is not None:
             self._dispose(kept.tab)
         spare, self._spare = self._spare, None
-        if spare is not None and not spare.cancel() and spare.exception() is None:
+        if spare is not None and not spare.cancel() and not spare.cancelled() and spare.exception() is None:
             self._dispose(spare.result())
 
     def _forget(self) -> None:
