@@ -30,7 +30,7 @@ from benchmarks.harness import (
     digest,
     program,
 )
-from benchmarks.stdio import check_answers
+from benchmarks.stdio import check_answers, run_of
 from benchmarks.subjects import http_limit, rivals, scorpios, serving
 from benchmarks.workloads import FIRST_ID, line, plain, sum_call
 
@@ -122,18 +122,7 @@ def requests(plan: Plan, subject: Subject, kind: Kind, count: int) -> Run:
             subject, [*command, "--count", str(wanted), "--warm", "0", "--budget-ms", str(size.budget_ms)]
         )
         cpu_s = _processor_s(process.pid) - before_s
-    answer = kept.read_bytes()
-    try:
-        plain(answer)
-    except ValueError as fault:
-        raise BenchmarkFailure(f"{subject.name} answered {fault}") from None
-    return Run(
-        samples=[sample / 1000 for sample in measured["samples_ns"]],
-        hash=measured["hash"],
-        differing=measured["differing"],
-        cpu_us=cpu_s * 1e6 / measured["answers"],
-        answer=answer,
-    )
+    return run_of(subject, measured, cpu_s * 1e6, kept.read_bytes())
 
 
 @contextmanager

@@ -33,7 +33,8 @@ PAUSE_S = 0.5
 """Between two calls of a model that does something with what it has read; its own time is ten times as long."""
 
 MARK = "words to read"
-PARAGRAPHS = f"<p>{f'{MARK}. ' * 20}</p>" * 40
+MARKS = 800
+PARAGRAPHS = f"<p>{f'{MARK}. ' * 20}</p>" * (MARKS // 20)
 STATIC = f"<!doctype html><title>Static</title><nav><a href=/>Menu</a></nav><main><h1>Static</h1>{PARAGRAPHS}</main>"
 SCRIPT = f"<script>root.innerHTML = `<h1>Made</h1>{PARAGRAPHS}`</script>"
 MADE = f"<!doctype html><title>Made</title><div id=root></div>{SCRIPT}"
@@ -124,7 +125,7 @@ def _samples(count: int, pause_s: float, load: Callable[[], tuple[float, str]]) 
         if number >= WARM:
             samples.append(took_ms)
         time.sleep(pause_s)
-    if len(marks) != 1 or marks == {0}:
+    if len(marks) != 1 or min(marks) < MARKS:
         raise BenchmarkFailure(
             f"pages: a page was read with {sorted(marks)} of its words, not with all of them each time"
         )

@@ -7,6 +7,7 @@ The first subject is the limit, a C loop that answers scorpio's own bytes; every
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from benchmarks.harness import BenchmarkFailure, Plan, Record, Run, Subject, alternate, digest, run_client
 from benchmarks.subjects import Rival, answer_of, limit, rivals, scorpios
@@ -66,7 +67,11 @@ def round_trips(plan: Plan, subject: Subject, workload: Workload) -> Run:
             *size.processors,
         ],
     )
-    answer = kept.read_bytes()
+    return run_of(subject, measured, measured["cpu_ns"] / 1000, kept.read_bytes())
+
+
+def run_of(subject: Subject, measured: dict[str, Any], cpu_us: float, answer: bytes) -> Run:
+    """What a C client measured, with one answer and the processor time of all; raises where that is an error."""
     try:
         plain(answer)
     except ValueError as fault:
@@ -75,7 +80,7 @@ def round_trips(plan: Plan, subject: Subject, workload: Workload) -> Run:
         samples=[sample / 1000 for sample in measured["samples_ns"]],
         hash=measured["hash"],
         differing=measured["differing"],
-        cpu_us=measured["cpu_ns"] / measured["answers"] / 1000,
+        cpu_us=cpu_us / measured["answers"],
         answer=answer,
     )
 

@@ -178,6 +178,7 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
             places = {
                 "python": sys.executable,
                 "python_rivals": str(PYTHON_RIVALS / "venv" / "bin" / "python"),
+                "python_folder": str(PYTHON_RIVALS / "venv" / "bin"),
                 "npm": str(NPM),
                 "rivals": str(RIVALS),
                 "rust": str(RUST / "target" / "release" / "rival"),
@@ -190,7 +191,8 @@ def rivals(plan: Plan, toolset: str = "sum", over: str = "stdio") -> Iterator[Ri
                 continue
             places["tools"] = str(tools_file(plan, toolset))
             command = [part.format(**places) for part in table["command"]]
-            subject = Subject(table["title"], command, _runtime(table["runtime"]))
+            environment = {name: value.format(**places) for name, value in table.get("environment", {}).items()}
+            subject = Subject(table["title"], command, _runtime(table["runtime"]), environment=environment)
             yield Rival(subject, table.get("call"), tuple(table.get("takes_part", ())))
 
 

@@ -262,6 +262,12 @@ def test_a_damaged_pdf_is_told_as_such(reader: LocalCore, site: Site, body: byte
         (b"caf\xe9 and \xff", "text/plain; charset=no-such-charset", "caf"),
         (b"a\xe9" + b" long text" * 20000, "text/plain; charset=utf-8", "a\ufffd long text"),
         (b"x", "text/plain; charset=base64", "x"),
+        *(
+            ("Größe".encode(), f"text/plain; charset={name}", "Größe")
+            for name in ("idna", "punycode", "undefined", "unicode_escape", "cp037", "utf-32", "utf-8-sig", "hz")
+        ),
+        (b"+ADw-h1+AD4-", "text/plain; charset=utf-7", "+ADw-h1+AD4-"),
+        (b"caf\xe9 xn--abc", "text/plain; charset=idna", "caf"),
     ],
 )
 def test_characters_are_read_as_they_were_written(
@@ -553,6 +559,28 @@ def test_a_server_that_drips_is_given_up_in_time(hasty: LocalCore, site: Site) -
 
 
 @pytest.mark.requirement("readdocs:bounds")
+def test_a_rendered_page_that_is_not_what_its_headers_say_is_an_error(reader: LocalCore, site: Site) -> None:
+    site.pages["/"] = answer(b"\x00\x01garbage" * 50, headers={"Content-Encoding": "br"})
+    assert "it is not compressed as its headers say" in refused(reader, site.url(), wait_ms=0)
+
+
+def test_of_a_rendered_page_that_breaks_off_the_beginning_is_shown_at_once(reader: LocalCore, site: Site) -> None:
+    site.pages["/"] = answer(ARTICLE).replace(b"Content-Length: ", b"Content-Length: 9")
+    answered = read(reader, site.url(), wait_ms=0)
+    assert "A lock lifts boats." in answered
+    assert "Note: The page broke off before its end." in answered
+    assert "had not finished loading" not in answered
+
+
+@pytest.mark.parametrize("to", ["file:///etc/passwd", "chrome://version", "data:text/html,x", "http://"])
+@pytest.mark.parametrize("way", [{}, {"wait_ms": 0}], ids=["plain", "rendered"])
+def test_a_redirect_to_what_is_no_web_page_is_refused(
+    reader: LocalCore, site: Site, way: dict[str, int], to: str
+) -> None:
+    site.pages["/"] = redirect(to)
+    assert "redirects" in refused(reader, site.url(), **way)
+
+
 def test_of_a_page_that_drips_a_browser_shows_what_has_come(hasty: LocalCore, site: Site) -> None:
     site.pages["/"] = drip
     answered = read(hasty, site.url(), wait_ms=0)

@@ -268,6 +268,19 @@ def test_a_browser_that_died_unused_is_replaced_without_a_word(
     assert "# Made" in text_of(core, site.url("/?again"))
 
 
+def test_tabs_that_outlived_the_browsers_network_are_not_used(
+    open_core: Callable[..., LocalCore], temporary: Path, page: str
+) -> None:
+    core = open_core()
+    assert "# Made" in text_of(core, page, wait_ms=0)
+    core.idle()
+    network = [pid for pid in processes(temporary) if b"NetworkService" in read_file(f"/proc/{pid}/cmdline")]
+    assert len(network) == 1
+    os.kill(network[0], signal.SIGKILL)
+    assert wait_until(lambda: network[0] not in processes(temporary))
+    assert "# Made" in text_of(core, page, wait_ms=1)
+
+
 @pytest.mark.requirement("readdocs:cancel")
 def test_a_cancelled_call_closes_its_tab_and_leaves_the_browser(
     open_core: Callable[..., LocalCore], temporary: Path, site: Site

@@ -218,6 +218,15 @@ class Browser:
         while self._closing:
             await asyncio.wait(self._closing)
 
+    def renew(self) -> None:
+        """Close the tabs that wait for a page: they reach nothing, because the browser's network is a new one."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self._dispose(kept.tab)
+        spare, self._spare = self._spare, None
+        if spare is not None and not spare.cancel() and not spare.cancelled() and spare.exception() is None:
+            self._dispose(spare.result())
+
     def _forget(self) -> None:
         self._running = None
         kept, self._kept = self._kept, None

@@ -38,6 +38,16 @@ _WIDER = {
     "utf-16": "utf-16-le",
     "unicode": "utf-16-le",
 }
+_OF_THE_WEB = frozenset(
+    (
+        *("utf-8", "utf-16-le", "utf-16-be", "gb18030", "big5hkscs", "euc_jp", "iso2022_jp", "cp932", "cp949", "cp866"),
+        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+        *(f"cp{page}" for page in (874, *range(1250, 1259))),
+        *("koi8-r", "koi8-u", "mac-roman", "mac-cyrillic"),
+    )
+)
+"""What a document may declare, by Python's names. Python knows more: escapes and IDNA, which are no charsets and raise
+whatever they are told about errors, and UTF-7, in which a page says to us what a browser would not show."""
 _SINGLE_BYTE_DEFAULTS = ("cp1252",)
 """What servers say of everything unless they are told: believed only where the text is not UTF-8."""
 
@@ -80,7 +90,7 @@ def _known(label: str) -> Iterator[str]:
         name = codecs.lookup(_WIDER.get(label, label)).name
     except (LookupError, ValueError):
         return
-    if getattr(codecs.lookup(name), "_is_text_encoding", True):
+    if name in _OF_THE_WEB:
         yield name
 
 
@@ -100,4 +110,4 @@ def _guessed(body: bytes) -> str:
     from charset_normalizer import from_bytes
 
     best = from_bytes(body[:GUESS_BYTES], enable_fallback=False).best()
-    return next(_known(best.encoding), "utf-8") if best is not None else "utf-8"
+    return best.encoding if best is not None else "utf-8"

@@ -22,7 +22,7 @@ from tools.core.limits import PAGE_CONVERT_S, PAGE_TOTAL_S_MAX, TABS_MAX
 from tools.core.read_docs import media_types
 from tools.core.read_docs.browser import Browser, BrowserFailure
 from tools.core.read_docs.cdp import CdpFailure
-from tools.core.read_docs.page_load import OtherType, PageFailure, PageLoad, Rendered
+from tools.core.read_docs.page_load import OtherType, PageFailure, PageLoad, Rendered, TabUnfit
 from tools.core.read_docs.workers import Workers
 
 TYPE_CHECKING = False
@@ -253,6 +253,19 @@ class _Reading:
 
     async def _render(self) -> Found | None:
         """None when plain HTTP does better: it is no page, or the browser does not start."""
+        try:
+            return await self._render_in_tab()
+        except TabUnfit:
+            self._documents.browser.renew()
+        try:
+            return await self._render_in_tab()
+        except TabUnfit:
+            raise Failure(
+                f"{shown(self._asked.address.url)} was not read: the browser has no network. Try again."
+            ) from None
+
+    async def _render_in_tab(self) -> Found | None:
+        """Raises TabUnfit."""
         documents, address = self._documents, self._asked.address
         self._tell(f"rendering {shown(address.url)}")
         keep = None

@@ -30,6 +30,9 @@ DOCUMENTS = ("text/html", "application/xhtml+xml")
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """Requests that a page's text may depend on; sockets and streams of events are never meant to end."""
 
+UNREACHED = "net::ERR_PROXY_CONNECTION_FAILED"
+"""The tab has forgotten its proxy, and asked where nobody listens: the browser's network process crashed and is new."""
+
 NOT_FOR_BROWSERS = ("net::ERR_ABORTED", "net::ERR_INVALID_AUTH_CREDENTIALS")
 """A download, and a page that asks for a password: plain HTTP tells what they are."""
 
@@ -42,6 +45,9 @@ STOPPED_S = 1.5
 
 _PAGE_FAULTS = {
     "net::ERR_TOO_MANY_REDIRECTS": "redirects in a circle",
+    "net::ERR_UNSAFE_REDIRECT": "redirects to an address that is not fetched",
+    "net::ERR_INVALID_REDIRECT": "redirects to an address that is none",
+    "net::ERR_UNSAFE_PORT": "has a port that no web server uses",
     "net::ERR_EMPTY_RESPONSE": "closed the connection without an answer",
     "net::ERR_CONNECTION_CLOSED": "closed the connection without an answer",
     "net::ERR_CONNECTION_RESET": "broke the connection off",
@@ -60,6 +66,10 @@ class PageFailure(Exception):
 
 class OtherType(Exception):
     """What is there is no page: a browser would show it in a viewer, or save it."""
+
+
+class TabUnfit(Exception):
+    """Nothing was asked for, and this tab will not reach anything any more; another one may."""
 
 
 class Rendered:
@@ -109,7 +119,7 @@ class PageLoad:
             return False
 
     async def read(self, wait_ms: int | None) -> Rendered:
-        """Raises PageFailure, OtherType, CdpFailure."""
+        """Raises PageFailure, OtherType, TabUnfit, CdpFailure."""
         try:
             await self._navigate()
             await self._wait(self._loaded.wait(), PAGE_LOAD_S_MAX)
@@ -146,6 +156,8 @@ class PageLoad:
         fault = answer.get("errorText")
         if fault in NOT_FOR_BROWSERS or answer.get("isDownload"):
             raise OtherType
+        if fault == UNREACHED and not self._hops:
+            raise TabUnfit
         if fault:
             raise PageFailure(self._fault_text(fault, self._address.url))
         mime_type = self._response.get("mimeType") or DOCUMENTS[0]
@@ -230,8 +242,13 @@ class PageLoad:
     def _load_failed(self, params: dict[str, Any]) -> None:
         self._ended(params)
         fault = params.get("errorText", "")
-        if params["requestId"] == self._document and self._hops and fault != "net::ERR_ABORTED":
+        if params["requestId"] != self._document or fault == "net::ERR_ABORTED":
+            return
+        if self._hops or fault == "net::ERR_CONTENT_DECODING_FAILED":
             self._fail(PageFailure(self._fault_text(fault, params.get("url") or self._last_url())))
+        elif self._response:
+            self.notes.append("The page broke off before its end.")
+            self._loaded.set()  # no event will say so
 
     def _last_url(self) -> str:
         gate = self._tab.proxy.gate
@@ -318,7 +335,8 @@ class PageLoad:
         self._tab.send("Runtime.terminateExecution")
         found = await self._wait(self._read_now(), STOPPED_S)
         if found is None:
-            raise PageFailure(f"{shown(self._address.url)} could not be read: its scripts never stop.")
+            busy = "scripts that never stop, or too many elements, keep the browser busy"
+            raise PageFailure(f"{shown(self._address.url)} could not be read: {busy}.")
         self._alone = False
         self.notes.append("The page's scripts did not stop by themselves.")
         return found
