@@ -1,9 +1,9 @@
 """The YAML front matter of a SKILL.md as JSON values, whole and exactly, or not at all.
 
-The other reader of front matter (tools that only need a description) takes damaged text as well as it can. This one
+The other reader of front matter (for tools that only need a description) takes damaged text as well as it can. This one
 serves hosts that compare every field with their own YAML parser and drop the skill where one differs: what is beyond it
-is refused with its line, never guessed. It knows YAML 1.2 (core schema) without anchors, aliases, tags, complex keys and
-directives, so that nothing can be expanded and nothing constructed. The time it takes is linear. Not imported at a start.
+is refused with its line, never guessed. It knows YAML 1.2 (core schema) without anchors, aliases, tags, complex
+keys and directives: nothing can be expanded and nothing constructed. Its time is linear. Not imported at a start.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One folder of a skill as others may read it: which files it has, and their bytes.
 
 What may be read is what a walk of the folder found, never a path that somebody sent: `..`, absolute paths and NUL bytes
-are names that nothing has. A file that a symbolic link leads out of the folder to is none of its files, whoever owns the
-folder. Names that begin with a dot are not looked at (`.env`, `.git`). Knows no JSON and no tool.
+are names that nothing has. A file that a symbolic link leads to out of the folder is none of its files, whoever owns
+the folder. Names that begin with a dot are not looked at (`.env`, `.git`). Knows no JSON and no tool.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SkillFolder:
         self.directory = directory
         self.name = os.path.basename(directory)
         self.within = within
-        """Resolved directory that the folder and its SKILL.md may not lead out of; "" where links are the user's own."""
+        """Resolved directory that it and its SKILL.md may not lead out of; "" where links are the user's own."""
 
 
 class Files:

@@ -202,9 +202,9 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """What its state does by itself: describe, prompts, resources, skills, after_result, roots, subscribed; start: it is
-        opened with the server, not with a call; clients: it is told when one has gone; forget: and when its session is
-        over; configured: it is opened before anything is served."""
+        """What its state does by itself: describe, prompts, resources, skills, after_result, roots, subscribed; start:
+        it is opened with the server, not with a call; clients: it is told when one has gone; forget: and when its
+        session is over; configured: it is opened before anything is served."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
