@@ -22,9 +22,10 @@ DEPTH_MAX = 32
 FRONT = re.compile(r"---\n(.*?)\n---[ \t]*(?:\n|$)", re.DOTALL)
 COLON = re.compile(r":(?:[ \t]|$)")
 COMMENT = re.compile(r"[ \t]#")
-BLOCK = re.compile(r"([|>])(?:([+-])([1-9])?|([1-9])([+-])?)?[ \t]*(?:[ \t]#.*)?$")
-NOT_PLAIN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-"""What YAML does not allow as it stands, and what nobody sees."""
+BLOCK = re.compile(r"([|>])(?:([+-])([1-9])?|([1-9])([+-])?)? *(?: #.*)?$")
+TAB = "has a tab outside quotes, where parsers do not agree on it"
+NOT_PLAIN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""What YAML does not allow as it stands, and line ends that are none since YAML 1.2."""
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -61,12 +62,12 @@ class _Block:
             content = line.lstrip(" ")
             if content.strip(" \t") and not content.startswith("#"):
                 if content[0] == "\t":
-                    raise self.wrong("is indented with a tab")
+                    raise self.wrong(TAB)
                 if line.startswith(("...", "---")) or content[0] == "%":
                     raise self.wrong("is a mark between documents")
                 return len(line) - len(content)
-            if content.startswith("\t") and content.strip(" \t").startswith("#"):
-                raise self.wrong("is indented with a tab")
+            if "\t" in content.partition("#")[0]:
+                raise self.wrong(TAB)
             self._at += 1
         return None
 
@@ -128,9 +129,9 @@ class _Block:
         colon = COLON.search(content, end)
         if colon is None:
             return None
-        written, rest = content[: colon.start()].rstrip(" \t"), content[colon.end() :]
-        if "\t" in (colon[0][1:], content[colon.start() - 1]) or rest[:1] == "\t":
-            raise self.wrong("has a tab beside a colon")
+        written, rest = content[: colon.start()].rstrip(" "), content[colon.end() :]
+        if "\t" in written or "\t" in colon[0] or rest.lstrip(" ").startswith("\t"):
+            raise self.wrong(TAB)
         if end:
             return (quoted(content, 0, self.wrong)[0], rest.lstrip(" ")) if len(written) == end else None
         if written[:1] in ("", '"', "'") or COMMENT.search(written):
@@ -154,6 +155,8 @@ class _Block:
         while self._at < len(self._lines):
             line = self._lines[self._at]
             content = line.strip(" \t")
+            if "\t" in line[: len(line) - len(line.lstrip(" \t"))]:
+                raise self.wrong(TAB)
             if not content:
                 blank += 1
             elif len(line) - len(line.lstrip(" ")) <= above:
@@ -163,9 +166,7 @@ class _Block:
             else:
                 if ended:
                     raise self.wrong("goes on after a comment")
-                if line.lstrip(" ")[0] == "\t":
-                    raise self.wrong("is indented with a tab")
-                text = self._plain(content, first=False)
+                text = self._plain(line.strip(" "), first=False)
                 parts.append("\n" * blank + text if blank else " " + text)
                 blank = 0
                 ended = text != content
@@ -175,9 +176,9 @@ class _Block:
     def _plain(self, line: str, *, first: bool = True) -> str:
         """One line of a plain scalar without its comment."""
         comment = COMMENT.search(line)
-        if comment and comment[0][0] == "\t":
-            raise self.wrong("has a tab before a comment")
-        text = (line[: comment.start()] if comment else line).rstrip(" \t")
+        text = (line[: comment.start() + 1] if comment else line).rstrip(" ")
+        if "\t" in text:
+            raise self.wrong(TAB)
         if first and text:
             scalar(text, self.wrong)
         if COLON.search(text):
@@ -227,8 +228,10 @@ class _Block:
             raise self.wrong("keeps empty lines to an end that the front matter has not got; write | or >")
         shown = [line[indent:] for line in lines]
         count = len(shown)
-        while count and not shown[count - 1]:
+        while count and not shown[count - 1].strip(" "):
             count -= 1
+        if any(shown[count:]):
+            raise self.wrong("follows a block of text that ends with a line of spaces")
         body = "\n".join(shown[:count]) if match[1] == "|" else _folded(shown[:count])
         if keep == "-":
             return body

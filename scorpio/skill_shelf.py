@@ -126,6 +126,7 @@ class Shelf:
         return {
             "uri": uri_of(folder.name, FILE_NAME),
             "name": folder.name,
+            "title": f"Skill {folder.name}",
             "description": front["description"],
             "mimeType": MARKDOWN,
         }

@@ -22,6 +22,7 @@ NULLS = ("", "~", "null", "Null", "NULL")
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 INTEGER = re.compile(r"[-+]?[0-9]+")
 OTHER_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+SIGNED = re.compile(r"[-+]0[ox]")
 FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 INDICATORS = frozenset("&*!|>%@`,[]{}\"'#")
@@ -65,6 +66,8 @@ def scalar(text: str, wrong: Wrong) -> Any:
         if abs(number) > INTEGER_MAX:
             raise wrong("has a number of more than 53 bits; quote it")
         return number
+    if SIGNED.match(text):
+        raise wrong("has a number that is one to some parsers only; quote it")
     if FLOAT.fullmatch(text):
         value = float(text)
         if value in (float("inf"), float("-inf")):
