@@ -29,7 +29,7 @@ def same(one: Any, other: Any) -> bool:
 READ = (
     "name: x\ndescription: hello world # c",
     "a: |\n  x\n   y\n\n  z\nb: >-\n  x\n  y\n\n   more\n  z\n\n  w\nc: >+\n  a\n\nd: e",
-    'a: [a, b c, \'d\', "e\\n", 1, 1.5, true, null, ~, [x], {k: v, z: }]\nb: {a: 1, b: [2], "c": \'x\', d: }',
+    "a: [a, b c, 'd', \"e\\n\", 1, 1.5, true, null, ~, [x], {k: v, z: }]\nb: {a: 1, b: [2], \"c\": 'x', d: }",
     "list:\n- a\n- b: 1\n  c: 2\n-\n  - x\n  - y\n- - p\n  - q",
     'm:\n  version: "2.1.0"\n  nested:\n    k: v\nempty:',
     "a: 'it''s\n  two\n\n  lines'\nb: \"x \\\n  y\n  z\"",
@@ -103,7 +103,9 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=5), st.sampled_from([True, False, None]))
-def test_whatever_another_program_writes_is_read_as_it_was_or_refused(value: dict[str, Any], flow: bool | None) -> None:
+def test_whatever_another_program_writes_is_read_as_it_reads_it_or_refused(
+    value: dict[str, Any], flow: bool | None
+) -> None:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = flow
     out = io.StringIO()
@@ -113,7 +115,7 @@ def test_whatever_another_program_writes_is_read_as_it_was_or_refused(value: dic
         read = front_matter(f"---\n{text.rstrip(chr(10))}\n---\n")
     except NotPlain:
         return
-    assert same(read, value)
+    assert same(read, theirs(text))  # not `value`: that writer folds lines of quoted text where it should not
 
 
 @given(st.text(st.sampled_from("ab:-#'\"[]{},|> \n\t~1."), max_size=60))
