@@ -32,7 +32,7 @@ def content_of(wire: Wire, uri: str) -> bytes:
 
 def files_below(wire: Wire, uri: str) -> list[str]:
     """By reading directories only."""
-    found = []
+    found: list[str] = []
     for item in wire.result("resources/directory/read", {"uri": uri})["resources"]:
         assert item["uri"] == f"{uri}/{item['name']}" or item["uri"] == SKILL
         found += files_below(wire, item["uri"]) if item.get("mimeType") == "inode/directory" else [item["uri"]]
@@ -135,13 +135,16 @@ def test_uri_that_leads_elsewhere_is_refused(connect: Connect, revision: str, me
         assert len(error["message"]) < 400
 
 
+NO_URIS: tuple[Any, ...] = (None, 7, [SKILL], {})
+
+
 @IN_PROCESS
 @WITH_EXTENSIONS
 @pytest.mark.requirement("skills-extension:bad-uris")
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        *((method, {"uri": bad}) for method in METHODS[1:] for bad in (None, 7, [SKILL], {})),
+        *((method, {"uri": bad}) for method in METHODS[1:] for bad in NO_URIS),
         *((method, {}) for method in METHODS[1:]),
         ("skills/list", {"cursor": "nobody"}),
         ("skills/list", {"cursor": 7}),

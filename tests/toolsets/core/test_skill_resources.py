@@ -108,8 +108,8 @@ def test_names_and_contents_of_any_bytes_are_served_as_they_are(connect: Callabl
         b"bom.md": b"\xef\xbb\xbftext\r\n",
         b"empty.json": b"",
     }
-    for name, content in files.items():
-        (folder / os.fsdecode(name)).write_bytes(content)
+    for name, written in files.items():
+        (folder / os.fsdecode(name)).write_bytes(written)
     wire = connect("core")
     [entry] = wire.result("skills/list")["skills"]
     served = {}
