@@ -347,3 +347,23 @@ PROXY_CONNECTIONS_MAX = 128
 
 PROXY_BYTES_MAX = 64 * 1024 * 1024
 """What one page may load with everything that belongs to it; large ones load 10 MB, most of it images."""
+
+# -- skills as resources
+
+SKILL_FOLDER_FILES_MAX = 512
+"""Files of one skill that is served. Source: extension io.modelcontextprotocol/skills, "Limits"."""
+
+SKILL_FOLDER_BYTES_MAX = 16 * 1024 * 1024
+"""Of all of them together. Source: as above; every host takes as much, and need not take more."""
+
+SKILL_FOLDER_FILE_BYTES_MAX = 7 * 1024 * 1024
+"""Of one of them: 9.8 MB as base64, and the official TypeScript SDK ends a session at 10 MB in one message."""
+
+SKILL_FOLDER_ENTRIES_MAX = 4096
+"""Entries looked at in one skill's folder, whatever they are."""
+
+SKILL_FRONT_MATTER_BYTES_MAX = 64 * 1024
+"""Front matter that is given to hosts; real ones have 0.1 to 2 KB."""
+
+SKILLS_PAGE_BYTES_MAX = 1024 * 1024
+"""One page of `skills/list`, about; a skill with ten files takes some 2 KB."""

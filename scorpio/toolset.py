@@ -202,9 +202,9 @@ class Toolset:
         self.methods: dict[str, str] = {method: prefix + tool for method, tool in catalog.METHODS.items()}
         """JSON-RPC methods that stand for a tool."""
         self.dynamic = frozenset(catalog.DYNAMIC)
-        """What its state does by itself: describe, prompts, resources, after_result, roots, subscribed; start: it is
-        opened with the server, not with a call; clients: it is told when one has gone; forget: and when its session is
-        over; configured: it is opened before anything is served."""
+        """What its state does by itself: describe, prompts, resources, skills, after_result, roots, subscribed; start:
+        it is opened with the server, not with a call; clients: it is told when one has gone; forget: and when its
+        session is over; configured: it is opened before anything is served."""
         self.tools = [ToolEntry(self, row, prefix) for row in catalog.TOOLS]
         self.prompts = [Entry(self, row, prefix) for row in catalog.PROMPTS]
         self.resources = [Entry(self, row) for row in catalog.RESOURCES]
@@ -285,6 +285,8 @@ class Features:
         self.templates: dict[str, Entry] = _by_name("resource template", [e for t in toolsets for e in t.templates])
         self.telling = [toolset for toolset in toolsets if "after_result" in toolset.dynamic]
         """Toolsets whose state may add a block to any tool's result."""
+        self.skills = [toolset for toolset in toolsets if "skills" in toolset.dynamic]
+        """Toolsets whose state has folders of skills to be read as resources."""
         self.starting = [toolset for toolset in toolsets if "start" in toolset.dynamic]
         """Toolsets whose state is opened when the server starts, not at first use."""
         self.varying = {

@@ -23,6 +23,8 @@ SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 RELATED_TASK = "io.modelcontextprotocol/related-task"
 TASKS = "io.modelcontextprotocol/tasks"
 """The extension of 2026-07-28."""
+SKILLS = "io.modelcontextprotocol/skills"
+SKILL_SCHEME = "skill://"
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """RFC 5424 names, least severe first."""

@@ -40,6 +40,7 @@ class Revision:
         "elicitation_url",
         "enum_titles",
         "era",
+        "extensions",
         "name",
         "primes",
         "progress_message",
@@ -68,6 +69,7 @@ class Revision:
         resource_not_found: int = RESOURCE_NOT_FOUND,
         tool_keys: tuple[str, ...] = _DESCRIPTOR_KEYS_2025_11,
         tasks: str = "",
+        extensions: bool = False,
     ) -> None:
         self.name = name
         self.era = era
@@ -99,6 +101,8 @@ class Revision:
         """Members of a tool that this revision defines."""
         self.tasks = tasks
         """The kind of tasks it has: TASKS_CORE, TASKS_EXTENSION or none."""
+        self.extensions = extensions
+        """Clients look for `capabilities.extensions`: defined with the newest revision, read in sessions before it."""
         self.asks_by_request = era == LEGACY
         """The server asks by requests of its own; else by `input_required` results (MRTR)."""
 
@@ -126,13 +130,14 @@ V2025_03_26 = Revision(
 V2025_06_18 = Revision(
     "2025-06-18", era=LEGACY, elicitation_url=False, enum_titles="enumNames", tool_keys=_DESCRIPTOR_KEYS_2025_06
 )
-V2025_11_25 = Revision("2025-11-25", era=LEGACY, primes=True, tasks=TASKS_CORE)
+V2025_11_25 = Revision("2025-11-25", era=LEGACY, primes=True, tasks=TASKS_CORE, extensions=True)
 V2026_07_28 = Revision(
     "2026-07-28",
     era=MODERN,
     resource_not_found=INVALID_PARAMS,
     tool_keys=_DESCRIPTOR_KEYS_2026,
     tasks=TASKS_EXTENSION,
+    extensions=True,
 )
 
 REVISIONS: Mapping[str, Revision] = {

@@ -6,7 +6,7 @@ Source: MCP basic/lifecycle of each revision; server/discover of 2026-07-28. `sh
 from __future__ import annotations
 
 from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
-from scorpio.protocol.meta import TASKS, has_capability
+from scorpio.protocol.meta import SKILLS, TASKS, has_capability
 from scorpio.protocol.revisions import NAMES_NEWEST_FIRST, TASKS_CORE, TASKS_EXTENSION, negotiated
 from scorpio.protocol.strict_json import dumps
 from scorpio.server.method import Method
@@ -49,7 +49,7 @@ def initialize(server: Server, request: Request, meta: RequestMeta | None, peer:
         peer.session.agree(revision, capabilities, info)
     result: dict[str, Any] = {
         "protocolVersion": revision.name,
-        "capabilities": server_capabilities(revision) | _experimental(server),
+        "capabilities": server_capabilities(server, revision) | _experimental(server),
         "serverInfo": server.info if revision.titles else {k: v for k, v in server.info.items() if k != "title"},
     }
     if server.features.instructions:
@@ -57,7 +57,7 @@ def initialize(server: Server, request: Request, meta: RequestMeta | None, peer:
     return dumps(result).encode()
 
 
-def server_capabilities(revision: Revision) -> dict[str, Any]:
+def server_capabilities(server: Server, revision: Revision) -> dict[str, Any]:
     """What this server can do, in the words of one revision."""
     capabilities: dict[str, Any] = {
         "tools": {"listChanged": True},
@@ -71,6 +71,8 @@ def server_capabilities(revision: Revision) -> dict[str, Any]:
         capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     elif revision.tasks == TASKS_EXTENSION:
         capabilities["extensions"] = {TASKS: {}}
+    if revision.extensions and server.features.skills:
+        capabilities.setdefault("extensions", {})[SKILLS] = {"directoryRead": True}
     return capabilities
 
 
@@ -82,7 +84,7 @@ def _experimental(server: Server) -> dict[str, Any]:
 def discover(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
     result: dict[str, Any] = {
         "supportedVersions": list(NAMES_NEWEST_FIRST),
-        "capabilities": server_capabilities(meta.revision),
+        "capabilities": server_capabilities(server, meta.revision),
         "ttlMs": DISCOVER_TTL_MS,
         "cacheScope": "private",
     }

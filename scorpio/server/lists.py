@@ -36,8 +36,7 @@ def list_result(
 
     `made`: wire objects that a toolset's state adds to this one answer, which is then not kept.
     """
-    if request.params.get("cursor") is not None:  # some clients write null for none
-        raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
+    one_page(request)
     revision = meta.revision
     key: object = (request.method, revision.name)
     if revision.era != MODERN and request.method in server.features.varying:
@@ -56,6 +55,12 @@ def list_result(
         answer = encoded(server, revision, member, items)
         answers[key] = answer
     return answer
+
+
+def one_page(request: Request) -> None:
+    """Raises ProtocolError for a cursor: none was given."""
+    if request.params.get("cursor") is not None:  # some clients write null for none
+        raise ProtocolError(INVALID_PARAMS, "Unknown cursor: this server gives its lists in one page")
 
 
 def encoded(server: Server, revision: Revision, member: str, items: list[dict[str, Any]]) -> bytes:

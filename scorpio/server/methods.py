@@ -1,7 +1,7 @@
 """The table of MCP methods: who serves each, in which era, and whether before `initialize`.
 
-A method belongs to one `*_methods` module, which lists its own rows; this module only joins them. Those of tasks stand
-here, because their module is imported with the first of them.
+A method belongs to one `*_methods` module, which lists its own rows; this module only joins them. Those of tasks and of
+skills stand here, because their modules are imported with the first of them.
 """
 
 from __future__ import annotations
@@ -41,6 +41,17 @@ def _of_tasks(name: str) -> Handle:
     return handle
 
 
+def _of_skills(name: str) -> Handle:
+    """The same of `skill_methods`."""
+
+    def handle(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> None:
+        from scorpio.server import skill_methods
+
+        getattr(skill_methods, name)(server, request, meta, peer)
+
+    return handle
+
+
 METHODS: Mapping[str, Method] = {
     **lifecycle.METHODS,
     **tool_methods.METHODS,
@@ -54,6 +65,9 @@ METHODS: Mapping[str, Method] = {
     "tasks/cancel": Method(_of_tasks("cancel_task")),
     "tasks/result": Method(_of_tasks("task_result"), modern=False),
     "tasks/update": Method(_of_tasks("update_task"), legacy=False),
+    "skills/list": Method(_of_skills("list_skills")),
+    "skills/get": Method(_of_skills("get_skill")),
+    "resources/directory/read": Method(_of_skills("read_directory")),
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from scorpio.limits import SUBSCRIPTIONS_MAX
 from scorpio.protocol.errors import INVALID_PARAMS, ProtocolError
+from scorpio.protocol.meta import SKILL_SCHEME
 from scorpio.protocol.revisions import MODERN
 from scorpio.protocol.uri_template import match
 from scorpio.server import calls
@@ -32,8 +33,12 @@ READ_TTL_MS = 0
 """A modern client asks again each time: contents change without notice unless it listens."""
 
 
-def list_resources(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes:
+def list_resources(server: Server, request: Request, meta: RequestMeta, peer: Peer) -> bytes | None:
     made = [item for t in server.features.dynamic("resources") for item in server.state(t).resources(peer.owner)]
+    if server.features.skills:
+        from scorpio.server import skill_methods
+
+        return skill_methods.list_resources(server, request, meta, peer, made)
     return list_result(server, request, meta, server.features.resources.values(), "resources", made)
 
 
@@ -49,6 +54,11 @@ def read_resource(server: Server, request: Request, meta: RequestMeta, peer: Pee
             contents = server.state(toolset).read(uri, peer.owner)
             if contents is not None:
                 return _result(server, contents, meta.revision)
+        if uri.startswith(SKILL_SCHEME) and server.features.skills:
+            from scorpio.server import skill_methods
+
+            skill_methods.read_file(server, request, meta, peer, uri)
+            return None
         raise not_found(uri, meta.revision)
     if not entry.slow:
         try:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from scorpio.server.peer import Peer
     from scorpio.server.tasks import Tasks
     from scorpio.settings import Settings
+    from scorpio.skill_shelf import Shelf
     from scorpio.state.home import Home
     from scorpio.toolset import Features, Toolset
 
@@ -69,6 +70,8 @@ class Server:
         self.list_answers: dict[object, bytes] = {}
         """Encoded list results by (method, revision, hidden tools); replaced by `changed_list`."""
         self._tasks: Tasks | None = None
+        self.shelf: Shelf | None = None
+        """The skills of all toolsets as resources; made with the first request for one."""
         self._loads: Callable[[bytes], Any] = _loads_text
         self._dumps: Callable[[Any], bytes] = _encode_plain
         self._quick_loads: Callable[[bytes | memoryview], Any] | None = None

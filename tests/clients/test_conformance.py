@@ -35,6 +35,12 @@ TASKS = ("lifecycle", "capability-negotiation", "wire-fields", "request-state-re
 MORE_TASKS = ("dispatch-and-envelope", "required-task-error", "mrtr-composition")
 """Scenarios of the tasks extension. A tenth, status-notifications, looks at nothing in this release of the suite."""
 
+SKILLS = {"enumeration": 31, "manifest": 5, "directory": 6}
+"""Scenarios of the skills extension and how much each looks at. No revision requires them: `--suite all` has them."""
+
+NOT_IN_SESSIONS = ["sep-2640-skills-get-cache-attributes", "sep-2640-skills-list-cache-attributes"]
+"""What they leave out before 2026-07-28: ttlMs and cacheScope came with it."""
+
 CLIENT_SCORED = {"2025-11-25": 18, "2026-07-28": 32}
 CLIENT_NOT_SCORED = 7
 """The six extensions of OAuth among them; each revision's run has the same ones."""
@@ -86,6 +92,26 @@ def complaints(results: Path) -> list[Any]:
     ]
 
 
+def skipped(results: Path, begin: str = "") -> list[str]:
+    """Every check that looked at nothing, and what it says of that."""
+    return [
+        f"{check['id']}: {check['description']}"
+        for file in sorted(results.rglob("checks.json"))
+        for check in json.loads(file.read_text("utf-8"))
+        if check["status"] == "SKIPPED" and check["id"].startswith(begin)
+    ]
+
+
+def statuses(results: Path) -> list[str]:
+    """How the checks of the skills extension ended."""
+    return [
+        check["status"]
+        for file in results.rglob("checks.json")
+        for check in json.loads(file.read_text("utf-8"))
+        if check["id"].startswith("sep-2640")
+    ]
+
+
 @pytest.mark.requirement("http:conformance")
 @pytest.mark.parametrize("required", SCORED)
 def test_every_scenario_that_a_revision_requires_passes(
@@ -100,6 +126,7 @@ def test_every_scenario_that_a_revision_requires_passes(
 
 
 @pytest.mark.requirement("http:conformance")
+@pytest.mark.requirement("skills-extension:conformance")
 def test_every_other_scenario_passes_too(
     suite: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
@@ -107,9 +134,29 @@ def test_every_other_scenario_passes_too(
     assert ended.returncode == 0, ended.stdout[-3000:]
     wanted = {f"tasks-{name}" for name in (*TASKS, *MORE_TASKS)}
     wanted |= {"server-sse-polling", "http-header-validation", "server-session-lifecycle"}
+    wanted |= {f"sep-2640-skills-{name}" for name in SKILLS}
     assert wanted <= {*re.findall(r"^✓ ([a-z0-9-]+): [1-9]\d* passed, 0 failed", ended.stdout, re.MULTILINE)}
     assert FAILED.findall(ended.stdout) == []
     assert complaints(tmp_path / "results") == []
+
+    assert statuses(tmp_path / "results") == ["SUCCESS"] * sum(SKILLS.values())
+    assert [note for note in skipped(tmp_path / "results") if "declare" in note] == []
+    assert skipped(tmp_path / "results", "tasks-status-notifications") == [
+        "tasks-status-notifications: Status notifications conformance, pending subscriptions/listen rewrite."
+    ], "the suite looks at status notifications now: say so in TASKS"
+
+
+@pytest.mark.requirement("skills-extension:conformance")
+def test_the_skills_extension_passes_in_a_session_too(
+    suite: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    for name, count in SKILLS.items():
+        options = ("--scenario", f"sep-2640-skills-{name}", "--spec-version", "2025-11-25", "--force")
+        ended = suite(*options, "-o", name)
+        assert ended.returncode == 0, ended.stdout[-3000:]
+        left_out = [note.partition(":")[0] for note in skipped(tmp_path / name, "sep-2640")]
+        assert sorted(left_out) == (NOT_IN_SESSIONS if name == "enumeration" else [])
+        assert statuses(tmp_path / name).count("SUCCESS") == count - len(left_out)
 
 
 @pytest.mark.requirement("client:conformance")

@@ -58,6 +58,7 @@ def test_initialize_tells_who_serves_and_what_it_can(connect: Connect, revision:
     if revision == "2024-11-05":
         del expected["completions"]
     if revision == "2025-11-25":
+        expected["extensions"] = {"io.modelcontextprotocol/skills": {"directoryRead": True}}
         expected["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     assert result["capabilities"] == expected
     assert result["instructions"]
@@ -189,7 +190,8 @@ def test_discover_tells_every_revision_and_what_it_can(connect: Connect) -> None
     result = connect(handshake=False).result("server/discover")
     assert result["supportedVersions"] == sorted(REVISIONS, reverse=True)
     assert set(result["capabilities"]) == {"tools", "prompts", "resources", "logging", "completions", "extensions"}
-    assert result["capabilities"]["extensions"] == {"io.modelcontextprotocol/tasks": {}}
+    skills = {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    assert result["capabilities"]["extensions"] == {"io.modelcontextprotocol/tasks": {}, **skills}
     assert result["_meta"][META + "serverInfo"]["name"] == "scorpio"
     assert (result["resultType"], result["cacheScope"]) == ("complete", "private")
     assert result["ttlMs"] > 0

@@ -40,6 +40,10 @@ FLOORS = {
     "scorpio.fetch": 1,
     "scorpio.policy_proxy": 1,
     "scorpio.worker_process": 1,
+    "scorpio.yaml_flow": 0,
+    "scorpio.front_matter": 1,
+    "scorpio.skill_folder": 1,
+    "scorpio.skill_shelf": 2,
     "scorpio.toolset": 2,
     "scorpio.server": 3,
     "scorpio.transports": 4,
@@ -60,7 +64,7 @@ SEEN_BY = {
         *("scorpio.settings", "scorpio.limits", "scorpio.log", "scorpio.protocol"),
         *("scorpio.sandbox", "scorpio.command_sandbox", "scorpio.readonly_commands"),
         *("scorpio.address_policy", "scorpio.web_address", "scorpio.gate", "scorpio.fetch", "scorpio.policy_proxy"),
-        "scorpio.worker_process",
+        *("scorpio.worker_process", "scorpio.skill_folder"),
     ),
 }
 """Narrower than the floor: all that these may import of us, beside themselves."""

@@ -2141,5 +2141,5 @@ TEMPLATES = (
     },
 )
 INSTRUCTIONS = 'Fixtures for tests of the protocol. Nothing here is of use to a model.'
-DYNAMIC = ()
+DYNAMIC = ('skills',)
 METHODS = {'test/simpleText': 'test_simple_text', 'test/slow': 'test_slow', 'test/structured': 'test_structured_content'}

@@ -767,5 +767,5 @@ TEMPLATES = (
     },
 )
 INSTRUCTIONS = 'Bash runs one command and waits for it; every call starts afresh in the project directory. What takes longer than its timeout, or should keep running (servers, watchers, long builds), belongs in BackgroundBash, which answers at once with a task id. ReadBgOutput gives what that task printed since the last read and whether it has ended; ListBgTasks shows all tasks; KillBgTask ends one with everything it started. A process that a Bash command leaves running becomes such a task by itself. Long output is cut in the middle and the file with all of it is named: search that file instead of running the command again. ReadImage shows an image file; ReadDocs reads a page of the web as markdown, WebSearch finds pages. TaskManager keeps tasks and steps of this project over sessions. PlanMode lets commands write nothing but a plan until it is left. AskUserQuestion asks the person; InvokeSkill loads instructions for a kind of work; SetCallback sends a message later, when nothing runs. Text files are read with Bash (cat, sed -n, grep).'
-DYNAMIC = ('describe', 'prompts', 'roots', 'resources', 'subscribed', 'after_result', 'forget')
+DYNAMIC = ('describe', 'prompts', 'skills', 'roots', 'resources', 'subscribed', 'after_result', 'forget')
 METHODS = {}

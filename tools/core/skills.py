@@ -10,6 +10,7 @@ import _thread
 import os
 
 from scorpio.settings import project_of
+from scorpio.skill_folder import FILE_NAME, SkillFolder
 from scorpio.tool import ToolFailure
 from tools.core.invoke_skill import catalogue, skill_files
 from tools.core.invoke_skill.front_matter import cut
@@ -103,6 +104,12 @@ class Skills:
         """Wire objects of all skills as prompts."""
         return [_prompt(skill) for skill in self._listed().found.skills.values() if self._is_prompt(skill)]
 
+    def folders(self) -> list[SkillFolder]:
+        """Of the skills that a model may start: what a host reads is put before one."""
+        if HIDDEN_NAME in self._settings.hidden_tools:
+            return []
+        return [SkillFolder(skill.directory, skill.source.within) for skill in self._listed().for_model()]
+
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Prompt | None:
         """What makes the prompt, in the slow lane; None when there is no such skill."""
         if self._prompt_skill(name) is None:
@@ -194,7 +201,7 @@ class Skills:
             directory, missing = nearest_existing(source.path)
             _want(wanted, directory, missing)
         for directory in place.found.directories:
-            _want(wanted, directory, skill_files.FILE_NAME)
+            _want(wanted, directory, FILE_NAME)
         for skill in place.found.skills.values():
             _want(wanted, *os.path.split(skill.file))  # where a link leads to
         return wanted
@@ -232,6 +239,7 @@ class Skills:
             if changed:
                 self._link.changed_list("tools")
                 self._link.changed_list("prompts")
+                self._link.changed_list("resources")
         return now
 
     def project(self) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scorpio.settings import Settings
+    from scorpio.skill_folder import SkillFolder
     from scorpio.state.database import Database
     from scorpio.state.home import Home
     from scorpio.tool import Block, Finding, StateLink
@@ -221,6 +222,9 @@ class CoreState:
 
     def describe(self, descriptor: dict[str, Any]) -> dict[str, Any] | None:
         return self.skills.describe(descriptor)
+
+    def skill_folders(self) -> list[SkillFolder]:
+        return self.skills.folders()
 
     def prompts(self) -> list[dict[str, Any]]:
         return self.skills.prompts()

@@ -115,5 +115,5 @@ PROMPTS = ()
 RESOURCES = ()
 TEMPLATES = ()
 INSTRUCTIONS = "Structured messages for the client: echo takes a payload, checks it against a named JSON Schema and gives it back exactly as it came, so that the client can read it from the tool's result. list_schemas names the schemas, get_schema shows one; __schemaless__ takes any payload. A payload that does not fit is refused with every fault by its path. Messages are appended, never changed: put an id or a sequence number in the payload where later ones replace earlier ones."
-DYNAMIC = ('configured', 'resources')
+DYNAMIC = ('configured', 'resources', 'skills')
 METHODS = {}

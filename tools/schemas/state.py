@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from scorpio.skill_folder import folders_in
 from tools.schemas.files import added_schemas, builtin_schemas, schemaless
 from tools.schemas.schema import InvalidSchema
 
@@ -10,11 +13,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scorpio.settings import Settings
+    from scorpio.skill_folder import SkillFolder
     from scorpio.state.home import Home
     from scorpio.tool import StateLink
     from tools.schemas.schema import Schema
 
 SCHEME = "schema://"
+SKILLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "skills")
 
 
 class Schemas:
@@ -55,6 +60,9 @@ class Schemas:
         if schema is None:
             return None
         return [{"uri": uri, "mimeType": "application/schema+json", "text": schema.text}]
+
+    def skill_folders(self) -> list[SkillFolder]:
+        return folders_in(SKILLS)
 
     def close(self) -> None:
         """Nothing is kept open."""

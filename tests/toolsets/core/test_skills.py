@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorpio.settings import load
+from scorpio.skill_folder import Refused
 from scorpio.tool import ToolFailure
 from tools.core.directory_watch import DirectoryWatch, nearest_existing
 from tools.core.invoke_skill import catalogue, skill_text
@@ -22,7 +23,6 @@ from tools.core.invoke_skill.skill_files import (
     BUILT_IN,
     PLACES,
     Found,
-    Refused,
     Skill,
     Source,
     find,

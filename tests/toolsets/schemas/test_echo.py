@@ -259,6 +259,7 @@ def test_each_schema_is_a_resource(connect: Connect) -> None:
     wire = connect("schemas")
     schemas = wire.call("list_schemas")["structuredContent"]["schemas"]
     resources = {item["name"]: item for item in wire.result("resources/list")["resources"]}
+    assert resources.pop("echo")["uri"] == "skill://echo/SKILL.md"
     assert list(resources) == [schema["schema_id"] for schema in schemas]
     for name, resource in resources.items():
         assert resource["uri"] == f"schema://{name}"

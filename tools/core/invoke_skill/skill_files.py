@@ -8,9 +8,8 @@ own: links there are how dotfiles and skill collections are kept, so they are fo
 from __future__ import annotations
 
 import os
-import stat
-import time
 
+from scorpio.skill_folder import FILE_NAME, Refused, is_inside, read_file, signature_of
 from tools.core.invoke_skill.front_matter import cut, one_line, read
 from tools.core.limits import (
     SKILL_ENTRIES_MAX,
@@ -26,18 +25,10 @@ if TYPE_CHECKING:
 
     from tools.core.invoke_skill.front_matter import FrontMatter
 
-FILE_NAME = "SKILL.md"
 PLACES = (".scorpio", ".scorpiox", ".claude", ".agents")
 """Directories that may hold `skills`, first wins: ours, then those of others."""
 
 BUILT_IN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "built_in_skills")
-
-UNSETTLED_NS = 50_000_000
-"""A file that changed this recently may change again within one tick of its clock (4 ms), and look the same."""
-
-
-class Refused(Exception):
-    """Why a skill that is there cannot be used: a clause that goes on after its path."""
 
 
 class Source:
@@ -145,39 +136,10 @@ def read_skill(path: str, within: str, bytes_max: int = SKILL_FILE_BYTES_MAX) ->
     real = os.path.realpath(path)
     if within and not is_inside(real, within):
         raise Refused(f"leads out of the project {within}: a project's skills stay inside it")
-    try:
-        # a FIFO must not hang, and what was resolved must not have become a link
-        file = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW)
-    except OSError as error:
-        raise Refused(f"cannot be opened: {error.strerror}") from None
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused("is not a regular file")
-        if status.st_size > SKILL_FILE_BYTES_MAX:
-            raise Refused(f"has {status.st_size} bytes; at most {SKILL_FILE_BYTES_MAX} are read")
-        content = b""
-        while len(content) < bytes_max and (part := os.read(file, bytes_max - len(content))):
-            content += part
-    except OSError as error:
-        raise Refused(f"cannot be read: {error.strerror}") from None
-    finally:
-        os.close(file)
+    content, _, signature = read_file(real, bytes_max, SKILL_FILE_BYTES_MAX)
     if b"\0" in content:
         raise Refused("is not text in UTF-8")
-    return content.decode("utf-8", "replace"), real, signature_of(status)
-
-
-def is_inside(path: str, directory: str) -> bool:
-    """Both resolved. `/proj-evil` is not inside `/proj`."""
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
-
-
-def signature_of(status: os.stat_result) -> tuple[int, ...]:
-    """Changes with the file's content; () while that cannot be told."""
-    if abs(time.time_ns() - status.st_mtime_ns) < UNSETTLED_NS:
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return content.decode("utf-8", "replace"), real, signature
 
 
 def _names(source: Source, found: Found) -> Iterator[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 
+from scorpio.skill_folder import FILE_NAME, SKIPPED, Refused
 from scorpio.tool import ToolFailure
 from tools.core.invoke_skill.front_matter import one_line, read
-from tools.core.invoke_skill.skill_files import FILE_NAME, Refused, read_skill
+from tools.core.invoke_skill.skill_files import read_skill
 from tools.core.invoke_skill.substitution import COMMAND, Substitution
 from tools.core.limits import SKILL_FILES_SHOWN_MAX, SKILL_FILES_WALKED_MAX
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from tools.core.invoke_skill.substitution import Command
 
 DEPTH_MAX = 8
-SKIPPED = ("__pycache__", "node_modules")
-"""Folders whose files nobody reads by name; those that begin with a dot are skipped too."""
 
 NOT_RUN = "Commands written as !`…` in this skill were not run. Where you need the output of one, run it with Bash."
 
