@@ -6,8 +6,9 @@ whole, from runs that are not interleaved: read them as tenths, and compare noth
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
-import shutil
 import sys
 import sysconfig
 import time
@@ -17,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import http, memory
-from benchmarks.harness import BenchmarkFailure, Plan, median
+from benchmarks import commands, http, memory
+from benchmarks.harness import BenchmarkFailure, Plan, Subject, median
 from benchmarks.stdio import round_trips
 from benchmarks.subjects import answer_of, limit, scorpios, serving
 from benchmarks.workloads import FIRST_ID, Workload, handshake, line, sum_call
@@ -31,8 +32,8 @@ LOOPS, REPEATS = 2000, 25
 HTTP_COUNT_MIN = 8192
 """The kernel counts processor time in steps of 10 ms."""
 
-BASH_PAUSE_S = 0.1
-"""As between two commands of a model: the next supervisor waits already."""
+SUPERVISOR_LOOKS = 300
+"""A hundred a second."""
 
 KINDS = (
     ("libpython, code and constants", lambda name, flags: "libpython" in name and "w" not in flags),
@@ -158,62 +159,58 @@ def _http(plan: Plan) -> Iterator[Row]:
 
 
 def _bash(plan: Plan) -> Iterator[Row]:
-    if shutil.which("strace") is None:
-        raise BenchmarkFailure("strace is not here. On Debian: apt-get install strace")
-    traced = plan.folder / "bash.strace"
-    watch = [
-        "strace",
-        "-f",
-        "--seccomp-bpf",
-        "-qq",
-        "-ttt",
-        "-e",
-        "trace=sendto,execve,exit_group,write",
-        "-o",
-        str(traced),
-    ]
+    kind = next(commands.kinds(plan))
     ours = scorpios(plan, "core")[-1]
-    asked: list[tuple[float, float]] = []
-    with memory.Talk(plan, replace(ours, command=[*watch, *ours.command])) as talk:
-        for number in range(plan.size.paused_count):
-            time.sleep(BASH_PAUSE_S)
-            params = {"name": "Bash", "arguments": {"command": "true"}}
-            start_s = time.time()
-            talk.ask(line("tools/call", params, FIRST_ID + 10 + number))
-            asked.append((start_s, time.time()))
-    found = [steps for span in asked if (steps := _bash_steps(traced.read_text("utf-8", "replace"), *span))]
-    if not found:
-        raise BenchmarkFailure("strace showed no command")
-    names = (
-        "server: to the job",
-        "supervisor: to the shell",
-        "bash",
-        "supervisor: to its report",
-        "server: to the answer",
+    bare = replace(limit(plan, answer_of(plan, ours, kind.workload.request), kind.limit, kind.command), cwd=plan.folder)
+    bare_us, whole_us = (median(round_trips(plan, subject, kind.workload).samples) for subject in (bare, ours))
+    supervised_us = asyncio.run(_supervised_us(plan, _supervisor(plan, ours), kind.pause_ms / 1000))
+    yield from _shares(
+        whole_us,
+        {
+            "bash itself, started and waited for in C: the limit": bare_us,
+            "the two processes above it, and what they say": supervised_us - bare_us,
+            "the call: lane, log, plan and sandbox, output, protocol": whole_us - supervised_us,
+        },
     )
-    taken = {name: median([steps[at + 1] - steps[at] for steps in found]) * 1e6 for at, name in enumerate(names)}
-    yield from _shares(sum(taken.values()), taken)
 
 
-def _bash_steps(text: str, start_s: float, end_s: float) -> Sequence[float]:
-    """The six moments of one call, seconds since 1970; empty where one is missing."""
-    moments: dict[str, float] = {}
-    shell = ""
-    for pid, at, said in re.findall(r"^(\d+) +([\d.]+) (.*)$", text, re.MULTILINE):
-        at_s = float(at)
-        if not start_s <= at_s <= end_s:
-            continue
-        if said.startswith("sendto(") and '"0000' in said:
-            moments.setdefault("job", at_s)
-        elif said.startswith("execve(") and "job" in moments:
-            shell = pid
-            moments.setdefault("shell", at_s)
-        elif said.startswith("exit_group(") and pid == shell:
-            moments.setdefault("ended", at_s)
-        elif said.startswith("sendto(") and '"exited' in said:
-            moments.setdefault("told", at_s)
-    steps = [moments.get(name, 0.0) for name in ("job", "shell", "ended", "told")]
-    return (start_s, *steps, end_s) if all(steps) else ()
+async def _supervised_us(plan: Plan, supervisor: str, pause_s: float) -> float:
+    """Of a command that is started and waited for by `scorpio.process`, without a tool around it."""
+    from scorpio import process
+
+    os.environ["SCORPIO_SUPERVISOR"] = supervisor
+    environment = plan.environment(scorpios(plan)[0])
+    taken_s = []
+    for number in range(plan.size.paused_count):
+        await asyncio.sleep(pause_s)
+        start_s = time.perf_counter()
+        command = await process.spawn(
+            "true",
+            cwd=str(plan.folder),
+            env=environment,
+            log_path=str(plan.folder / f"{number}.log"),
+            output_bytes_max=0,
+        )
+        await command.wait_shell()
+        taken_s.append(time.perf_counter() - start_s)
+        await command.wait_gone()
+    process.end_all(0)
+    return median(taken_s) * 1e6
+
+
+def _supervisor(plan: Plan, ours: Subject) -> str:
+    """The compiled one, as the executable starts it ahead of the next command."""
+    if not ours.frozen:
+        raise BenchmarkFailure("the executable is not built; from source a Python program stands above each command")
+    with memory.Talk(plan, ours) as talk:
+        talk.ask(line("tools/call", {"name": "Bash", "arguments": {"command": "true"}}, FIRST_ID + 1))
+        for _ in range(SUPERVISOR_LOOKS):
+            for pid in talk.processes()[1:]:
+                found = str(Path(f"/proc/{pid}/exe").readlink())
+                if found.endswith("-supervisor"):
+                    return found
+            time.sleep(0.01)
+    raise BenchmarkFailure("no supervisor was started ahead")
 
 
 def _memory(plan: Plan) -> Iterator[Row]:
@@ -256,7 +253,7 @@ PARTS: Sequence[tuple[str, str, Callable[[Plan], Iterator[Row]]]] = (
     ("HTTP: processor time of one modern `sum`, 64 connections", "From /proc, user and system.", _http),
     (
         "Bash: one `true`, after a pause",
-        "By strace, which makes each part some 50 µs longer. The limit starts bash itself and waits for it.",
+        "From three runs, one after the other. After a pause every cache is cold, for the limit too.",
         _bash,
     ),
     ("Memory of an idle server", "After the handshake, `tools/list` and `ping`.", _memory),

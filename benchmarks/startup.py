@@ -35,14 +35,14 @@ def run(plan: Plan) -> Iterator[Record]:
 def starts(plan: Plan, subject: Subject) -> Run:
     """Some starts in a row, one before that not counted; of a first start only one, each time in a new place."""
     if subject.name != FIRST_START:
-        return _measured(plan, subject, ["--count", str(plan.size.starts), "--warm", "1"])
+        return _measured(plan, subject, ["--count", str(plan.size.starts), "--warm", "1", *plan.size.processors])
     with tempfile.TemporaryDirectory(dir=plan.folder) as unpacked:
         fresh = replace(subject, environment={**subject.environment, "SCORPIO_CACHE_DIR": unpacked})
-        return _measured(plan, fresh, ["--count", "1"])
+        return _measured(plan, fresh, ["--count", "1"])  # on all processors: a thread on each unpacks
 
 
 def _measured(plan: Plan, subject: Subject, options: list[str]) -> Run:
-    command = ["--start", "--handshake", str(plan.file(handshake())), *options, *plan.size.processors]
+    command = ["--start", "--handshake", str(plan.file(handshake())), *options]
     measured = run_client(plan, subject, command)
     return Run([sample / 1e6 for sample in measured["samples_ns"]], measured["hash"], measured["differing"])
 

@@ -97,10 +97,7 @@ _LAUNCHER_NEEDS = (
 BUILD_NEEDS = _LAUNCHER_NEEDS if sys.platform == "linux" else ()
 """Elsewhere PyInstaller brings all that is needed; one_file.py."""
 
-BENCH_NEEDS = (
-    Need("valgrind", "counts the instructions of the hot path", ("valgrind",), _program("valgrind")),
-    Need("strace", "tells the parts of a command's time", ("strace",), _program("strace")),
-)
+BENCH_NEEDS = (Need("valgrind", "counts the instructions of the hot path", ("valgrind",), _program("valgrind")),)
 
 TEST_NEEDS = (
     *BENCH_NEEDS,
