@@ -1,6 +1,6 @@
 """What a page, a redirect or a spelling may reach, seen from the other side of the network: see two_worlds.py.
 
-One program reads all pages in a network of its own; the tests look up what arrived where. Everything that must not
+The executable reads all pages in a network of its own; the tests look up what arrived where. Everything that must not
 arrive is shown to arrive where the policy allows it, except for what the browser never sends.
 """
 
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.lacking import lacking
+from tests.links import executable_under_test
 from tests.toolsets.core import two_worlds
 from tests.toolsets.core.two_worlds import METADATA, OTHER_PRIVATE, PRIVATE, PUBLIC, ROUTES, UNGUARDED
 
@@ -138,10 +139,14 @@ class World:
 def read_in_a_world(reads: Reads, home: Path) -> str:
     if sys.platform != "linux" or not shutil.which("ip") or not shutil.which("unshare"):
         lacking("needs Linux, ip and unshare")
-    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+    unshare = (
+        ["unshare", "--net", "--mount"]
+        if os.geteuid() == 0
+        else ["unshare", "--user", "--map-root-user", "--net", "--mount"]
+    )
     if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this machine lets nobody make a network namespace")
-    order = {"home": str(home), "reads": reads}
+    order = {"home": str(home), "reads": reads, "executable": executable_under_test()}
     done = subprocess.run(
         [*unshare, sys.executable, two_worlds.__file__],
         input=json.dumps(order),
@@ -256,7 +261,7 @@ def test_a_name_that_changes_its_answer_does_not_lead_a_page_anywhere_else(world
     assert "/route/fetch" in world.paths("direct", REBINDING, PUBLIC)
     assert {address for address, _ in world.arrived("direct", REBINDING)} == {PUBLIC}
     again = {"url": "http://rebind-1.example/again"}
-    assert world.arrived("direct", again) == set()
+    assert world.arrived("direct", again) <= {(PUBLIC, "(connected)")}  # by the page before, seen when it closes
     assert "metadata address" in world.text("direct", again)
 
 

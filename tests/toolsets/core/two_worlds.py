@@ -1,8 +1,9 @@
 """Reads pages in a network of its own, on whose other side every address of the world answers and is listened to.
 
-Run as a program in a fresh network namespace (`unshare --net`): reads a JSON object from stdin, writes one to stdout.
-The far side has a namespace of its own too, so that its addresses are not this machine's: public ones, private ones and
-those of metadata services. It says of every connection and datagram which address it came to.
+Run as a program in fresh namespaces (`unshare --net --mount`): reads a JSON object from stdin, writes one to stdout.
+Pages are read by the executable, where one is named, with a resolver of ours in place of this machine's; else in this
+process. The far side has a namespace of its own too, so that its addresses are not this machine's: public ones,
+private ones and those of metadata services. It says of every connection and datagram which address it came to.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ctypes
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -46,7 +48,7 @@ NAMES = {
     "mixed.example": [PUBLIC, METADATA],
     "wiki.internal": [PRIVATE],
 }
-STUN_PORT = 3478
+STUN_PORT, DNS_PORT, DNS_A = 3478, 53, 1
 WEB_PORTS = (80, 8080)
 ALLOW, UNGUARDED = "allow", "unguarded"
 """What lets everything through, and that without the preference which keeps WebRTC from the network."""
@@ -251,41 +253,121 @@ class FarSide:
         return found
 
 
-def changing_names() -> Any:
+class Names:
     """`rebind-N.example` is public when it is asked for the first time, and a metadata address ever after."""
-    asked: set[str] = set()
 
-    async def resolve(name: str) -> list[str]:
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+
+    def addresses(self, name: str) -> list[str]:
         if name.startswith("rebind"):
-            first = name not in asked
-            asked.add(name)
+            first = name not in self._asked
+            self._asked.add(name)
             return [PUBLIC] if first else [METADATA]
-        if name in NAMES:
-            return NAMES[name]
-        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+        return NAMES.get(name, [])
 
-    return resolve
+    async def resolve(self, name: str) -> list[str]:
+        found = self.addresses(name)
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "unknown")
+        return found
+
+    def serve(self, folder: str) -> None:
+        """Be the resolver of this namespace: DNS on UDP (RFC 1035), addresses of version 4 only."""
+        configuration = Path(folder, "resolv.conf")
+        configuration.write_text("nameserver 127.0.0.1\n")
+        subprocess.run(["mount", "--bind", configuration, "/etc/resolv.conf"], check=True)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        listener.bind(("127.0.0.1", DNS_PORT))
+        threading.Thread(target=self._answer_all, args=(listener,), daemon=True).start()
+
+    def _answer_all(self, listener: socket.socket) -> None:
+        while True:
+            query, client = listener.recvfrom(2048)
+            listener.sendto(self.answer(query), client)
+
+    def answer(self, query: bytes) -> bytes:
+        """Flags: an answer, recursion available, no such name where none is known. 0xC00C: the name of the question."""
+        labels, at = [], 12
+        while query[at]:
+            labels.append(query[at + 1 : at + 1 + query[at]].decode("ascii"))
+            at += 1 + query[at]
+        (kind,) = struct.unpack_from(">H", query, at + 1)
+        name = ".".join(labels).lower()
+        known = name in NAMES or name.startswith("rebind")
+        found = [address for address in self.addresses(name) if ":" not in address] if kind == DNS_A else []
+        head = query[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, len(found), 0, 0)
+        records = [struct.pack(">HHHIH", 0xC00C, DNS_A, 1, 0, 4) + socket.inet_aton(address) for address in found]
+        return head + query[12 : at + 5] + b"".join(records)
+
+
+class InProcess:
+    def __init__(self, home: str, mode: str, names: Names) -> None:
+        from tests.toolsets.core.local_core import LocalCore
+        from tools.core.read_docs import browser_program
+        from tools.core.read_docs.pages import Pages
+
+        if mode == UNGUARDED:
+            browser_program.PREFERENCES = "{}"
+        self._core = LocalCore(f"{home}/{mode}", home, readdocs_private=ALLOW if mode == UNGUARDED else mode)
+        self._core.state._pages = Pages(self._core.settings, names.resolve)
+
+    def read(self, arguments: dict[str, Any]) -> tuple[str, bool]:
+        result = self._core.call("ReadDocs", arguments)
+        return result.content[0]["text"], result.is_error
+
+    def close(self) -> None:
+        self._core.close()
+
+
+class Executable:
+    def __init__(self, program: str, home: str, mode: str) -> None:
+        environment = {**os.environ, "HOME": home, "SCORPIO_HOME": f"{home}/{mode}", "SCORPIO_READDOCS_PRIVATE": mode}
+        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        client = {"name": "worlds", "version": "1"}
+        self._ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+        self._send({"method": "notifications/initialized"})
+
+    def read(self, arguments: dict[str, Any]) -> tuple[str, bool]:
+        result = self._ask("tools/call", {"name": "ReadDocs", "arguments": arguments})
+        return result["content"][0]["text"], result["isError"]
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        assert self._process.wait(30) == 0
+
+    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._send({"id": 1, "method": method, "params": params})
+        assert self._process.stdout
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if message.get("id") == 1:
+                result: dict[str, Any] = message["result"]
+                return result
+        raise EOFError("the executable ended")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
 
 
 def main() -> None:
-    from tests.toolsets.core.local_core import LocalCore
-    from tools.core.read_docs import browser_program
-    from tools.core.read_docs.pages import Pages
-
     asked = json.load(sys.stdin)
     far = FarSide()
+    names = Names()
+    home, program = asked["home"], asked["executable"]
+    if program:
+        names.serve(home)
     results = []
     for mode, reads in asked["reads"]:
-        if mode == UNGUARDED:
-            browser_program.PREFERENCES = "{}"
-        policy = ALLOW if mode == UNGUARDED else mode
-        chosen = {"readdocs_private": policy, "chromium_path": asked.get("chromium_path", "")}
-        core = LocalCore(f"{asked['home']}/{mode}", asked["home"], **chosen)
-        core.state._pages = Pages(core.settings, changing_names())
+        inside = not program or mode == UNGUARDED  # which the executable cannot be
+        reader = InProcess(home, mode, names) if inside else Executable(program, home, mode)
         for arguments in reads:
-            result = core.call("ReadDocs", arguments)
-            results.append([mode, arguments, result.content[0]["text"], result.is_error, far.arrived()])
-        core.close()
+            text, failed = reader.read(arguments)
+            results.append([mode, arguments, text, failed, far.arrived()])
+        reader.close()
         results.append([mode, None, "", False, far.arrived()])
     json.dump(results, sys.stdout)
 
