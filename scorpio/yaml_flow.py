@@ -236,6 +236,8 @@ def _flow_word(text: str, at: int, wrong: Wrong) -> tuple[str, int]:
         raise wrong("has text without quotes that goes over two lines between brackets")
     if not word or text[end] in "[{":
         raise wrong("has brackets that hold something else than values separated by commas")
+    if word[0] in "?:":
+        raise wrong(f"begins with {word[0]}, which some parsers do not take for text between brackets; quote it")
     return word, end
 
 
