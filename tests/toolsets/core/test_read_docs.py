@@ -473,6 +473,18 @@ def test_what_a_reader_does_not_see_is_not_answered(reader: LocalCore, site: Sit
             assert words in body
 
 
+@pytest.mark.requirement("readdocs:hidden")
+@pytest.mark.parametrize("where", ["html", "body"])
+@pytest.mark.parametrize("how", ["hidden", "style='display:none'", "class='nav toc headerlink' role=navigation"])
+def test_a_page_that_is_hidden_as_a_whole_until_its_script_runs_is_read(
+    reader: LocalCore, site: Site, where: str, how: str
+) -> None:
+    words = "<h1>Whole</h1><p>" + "words of the page " * 40
+    site.pages["/"] = answer(f"<!doctype html><html{' ' + how if where == 'html' else ''}>"
+                             f"<body{' ' + how if where == 'body' else ''}>{words}")  # fmt: skip
+    assert "words of the page" in read(reader, site.url())
+
+
 def test_white_text_on_a_dark_background_is_read(reader: LocalCore, site: Site) -> None:
     site.pages["/"] = answer(
         '<body style="background:#111;color:#fff"><main><h1>Night</h1><p>white on black</p>'

@@ -49,6 +49,12 @@ def test_an_advert_is_no_result(name: str) -> None:
     assert "shop.example.com" not in str(rows)
 
 
+@pytest.mark.parametrize("name", ["google", "bing"])
+def test_a_page_whose_root_is_named_like_an_advert_has_its_results(name: str) -> None:
+    named = PAGES[name].results().replace("<html ", '<html class="uEierd algoSlug_icon" data-text-ad ')
+    assert [row[1] for row in _read(name, named)[2]] == [*SHOWN]
+
+
 @pytest.mark.parametrize(
     ("name", "text"), [("google", google_with_scripts()), ("startpage", startpage_boxes())], ids=["google", "startpage"]
 )

@@ -199,9 +199,13 @@ def _is_reachable(node: LexborNode) -> bool:
 
 
 def drop(nodes: Iterable[LexborNode]) -> None:
-    """Take nodes out, given in document order: the inner ones first, because an outer one frees them."""
+    """Take nodes out, given in document order: the inner ones first, because an outer one frees them.
+
+    Never the whole page, which some hide until a script has run, or style like a part of others.
+    """
     for node in reversed(list(nodes)):
-        node.decompose()
+        if node.tag not in ("html", "body"):
+            node.decompose()
 
 
 def length(node: LexborNode) -> int:

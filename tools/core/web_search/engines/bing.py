@@ -6,7 +6,7 @@ Without a market it takes one by the asker's address, and then answers other que
 from __future__ import annotations
 
 from tools.core.web_search.engine import Engine, Hit, Request
-from tools.core.web_search.markup import above, first_text, href_of, page_parser, text_of
+from tools.core.web_search.markup import above, drop, first_text, href_of, page_parser, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def _request(query: Query) -> Request:
 
 def _hits(document: LexborHTMLParser) -> Iterator[Hit]:
     for item in document.css("li.b_algo:not(.b_ad)"):
-        for icon in item.css(".algoSlug_icon"):
-            icon.decompose()
+        drop(item.css(".algoSlug_icon"))
         heading = item.css_first("h2")
         link = item.css_first("h2 a") or above(heading, "a")
         yield Hit(text_of(heading), href_of(link), first_text(item, ".b_caption p, p[class*=b_lineclamp], p"))

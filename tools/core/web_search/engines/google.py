@@ -7,7 +7,7 @@ both pages: with scripts a result is a link around a heading, without them a box
 from __future__ import annotations
 
 from tools.core.web_search.engine import Engine, Hit, Request
-from tools.core.web_search.markup import ASCENT_MAX, href_of, page_parser, text_of
+from tools.core.web_search.markup import ASCENT_MAX, drop, href_of, page_parser, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def _request(query: Query) -> Request:
 
 
 def _hits(document: LexborHTMLParser) -> Iterator[Hit]:
-    for advert in document.css(ADVERTS):
-        advert.decompose()
+    drop(document.css(ADVERTS))
     for link in document.css("a[href]"):
         title = link.css_first(TITLES)
         if title is not None and not href_of(link).startswith(("/search", "#")):
