@@ -364,6 +364,7 @@ class Load:
                 "first KiB": self.samples[0][1] if self.samples else 0,
                 "last KiB": later[-1][1] if later else 0,
                 "slope KiB a minute": round(slope([(at / 60, kib) for at, kib, _ in later]), 1),
+                "each minute KiB": each_minute([(at, kib) for at, kib, _ in self.samples]),
             },
             "descriptors": [later[0][2], later[-1][2]] if later else [],
             "temporary files": self.counts["temporary files"],
@@ -378,6 +379,14 @@ def watched(pid: int) -> tuple[int, int]:
         resident = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
         return resident, len(os.listdir(f"/proc/{pid}/fd"))
     return 0, 0
+
+
+def each_minute(points: list[tuple[float, int]]) -> list[int]:
+    """The first value of every minute: whether a slope is a start that takes long, or a leak."""
+    first: dict[int, int] = {}
+    for at_s, value in points:
+        first.setdefault(int(at_s // 60), value)
+    return [*first.values()]
 
 
 def slope(points: list[tuple[float, int]]) -> float:
