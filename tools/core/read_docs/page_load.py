@@ -40,6 +40,9 @@ ATTEMPTS_MAX = 3
 """A page may go on to another document while it is read."""
 
 THIN_STEP_MS = 500
+BROKEN_OFF_S = 0.3
+"""For a page whose body broke off: what came of it is still being parsed when that is told."""
+
 STOPPED_S = 1.5
 """For reading a page whose scripts had to be stopped."""
 
@@ -248,7 +251,7 @@ class PageLoad:
             self._fail(PageFailure(self._fault_text(fault, params.get("url") or self._last_url())))
         elif self._response:
             self.notes.append("The page broke off before its end.")
-            self._loaded.set()  # no event will say so
+            self._loop.call_later(BROKEN_OFF_S, self._loaded.set)  # no event will say so
 
     def _last_url(self) -> str:
         gate = self._tab.proxy.gate
