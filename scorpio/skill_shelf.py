@@ -23,7 +23,7 @@ from scorpio.yaml_flow import NotPlain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from scorpio.skill_folder import Files, Signature, SkillFolder
@@ -82,7 +82,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._lock = _thread.allocate_lock()
-        self._digests: dict[str, tuple[Signature, str, int]] = {}
+        self._digests: dict[str, tuple[Signature, tuple[str, int]]] = {}
         """By resolved path."""
         self._fronts: dict[str, tuple[Signature, dict[str, Any]]] = {}
 
@@ -183,18 +183,7 @@ class Shelf:
 
     def _front(self, folder: SkillFolder, files: Files) -> dict[str, Any]:
         """The front matter as JSON. Raises Refused where it is not one that hosts take."""
-        path = files.paths[FILE_NAME]
-        try:
-            signature = signature_of(os.stat(path))
-        except OSError as error:
-            raise Refused(f"has a {FILE_NAME} that cannot be looked at: {error.strerror}") from None
-        known = self._fronts.get(path)
-        if known is not None and signature and known[0] == signature:
-            front = known[1]
-        else:
-            content, _, signature = read_file(path, SKILL_FRONT_MATTER_BYTES_MAX, SKILL_FOLDER_BYTES_MAX)
-            front = _parsed(content)
-            self._keep(self._fronts, path, (signature, front))
+        front: dict[str, Any] = self._made(self._fronts, files.paths[FILE_NAME], FILE_NAME, _front_of)
         if front.get("name") != folder.name or not NAME.fullmatch(folder.name):
             raise Refused(
                 f"and the name in its {FILE_NAME} are not the same name of lowercase letters, digits and single hyphens"
@@ -202,19 +191,20 @@ class Shelf:
         return front
 
     def _digest(self, path: str) -> tuple[str, int]:
+        found: tuple[str, int] = self._made(self._digests, path, "file", _digest_of)
+        return found
+
+    def _made(self, kept: dict[str, Any], path: str, what: str, make: Callable[[str], tuple[Signature, Any]]) -> Any:
+        """What `make` makes of a file, kept as long as the file is the same. Raises Refused."""
         try:
             signature = signature_of(os.stat(path))
         except OSError as error:
-            raise Refused(f"has a file that cannot be looked at: {error.strerror}") from None
-        known = self._digests.get(path)
-        if known is not None and signature and known[0] == signature:
-            return known[1:]
-        import hashlib
-
-        content, _, signature = read_file(path, SKILL_FOLDER_FILE_BYTES_MAX, SKILL_FOLDER_FILE_BYTES_MAX)
-        made = (signature, f"sha256:{hashlib.sha256(content).hexdigest()}", len(content))
-        self._keep(self._digests, path, made)
-        return made[1:]
+            raise Refused(f"has a {what} that cannot be looked at: {error.strerror}") from None
+        known = kept.get(path)
+        if known is None or not signature or known[0] != signature:
+            known = make(path)
+            self._keep(kept, path, known)
+        return known[1]
 
     def _keep(self, kept: dict[str, Any], key: str, value: Any) -> None:
         with self._lock:
@@ -243,6 +233,18 @@ def split(uri: str) -> tuple[str, str | None]:
 
 def _name(uri: str) -> str:
     return split(uri)[0]
+
+
+def _digest_of(path: str) -> tuple[Signature, tuple[str, int]]:
+    import hashlib
+
+    content, _, signature = read_file(path, SKILL_FOLDER_FILE_BYTES_MAX, SKILL_FOLDER_FILE_BYTES_MAX)
+    return signature, (f"sha256:{hashlib.sha256(content).hexdigest()}", len(content))
+
+
+def _front_of(path: str) -> tuple[Signature, dict[str, Any]]:
+    content, _, signature = read_file(path, SKILL_FRONT_MATTER_BYTES_MAX, SKILL_FOLDER_BYTES_MAX)
+    return signature, _parsed(content)
 
 
 def _parsed(content: bytes) -> dict[str, Any]:
