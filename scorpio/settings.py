@@ -253,14 +253,17 @@ class _Reading:
         self.warnings: list[str] = []
 
     def file(self, path: str, *, trusted: bool = True) -> None:
+        self.take(self.lines(path), trusted=trusted)
+
+    def lines(self, path: str) -> list[Line]:
+        """None of a file that is not there, nor, with a warning, of one that cannot be used."""
         try:
-            given = lines(path)
+            return lines(path)
         except Missing:
-            return
+            pass
         except Unreadable as fault:
             self.warnings.append(f"{path} {fault}; it is ignored.")
-            return
-        self.take(given, trusted=trusted)
+        return []
 
     def take(self, given: Iterable[Line], *, trusted: bool = True) -> None:
         before = len(self.warnings)
@@ -308,13 +311,7 @@ def read_keys(path: str, names: Collection[str]) -> tuple[dict[str, Any], tuple[
     The lines are those of a shell or of dotenv: `export ` may stand before a key.
     """
     reading = _Reading()
-    try:
-        given = lines(path)
-    except Missing:
-        given = []
-    except Unreadable as fault:
-        return {}, (f"{path} {fault}; it is ignored.",)
-    for where, name, value in given:
+    for where, name, value in reading.lines(path):
         name = name.removeprefix("export ").strip()
         if value is not None and name in names:
             reading.set(name, value, where)
