@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from tools.core.read_docs.page import drop, length, link_share
+from tools.core.page_nodes import drop
+from tools.core.read_docs.page import length, link_share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from urllib.parse import urljoin
 
 from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
-from tools.core.read_docs.page import NO_TEXT, drop
+from tools.core.page_nodes import drop
+from tools.core.read_docs.page import NO_TEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

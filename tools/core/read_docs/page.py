@@ -11,10 +11,11 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from tools.core.limits import PAGE_TEXT_CHARS_ENOUGH
+from tools.core.page_nodes import drop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from selectolax.lexbor import LexborNode
 
@@ -196,16 +197,6 @@ def _is_reachable(node: LexborNode) -> bool:
 
 
 # -- for the other modules of the worker
-
-
-def drop(nodes: Iterable[LexborNode]) -> None:
-    """Take nodes out, given in document order: the inner ones first, because an outer one frees them.
-
-    Never the whole page, which some hide until a script has run, or style like a part of others.
-    """
-    for node in reversed(list(nodes)):
-        if node.tag not in ("html", "body"):
-            node.decompose()
 
 
 def length(node: LexborNode) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.core.read_docs.page import drop
+from tools.core.page_nodes import drop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -56,14 +56,6 @@ def page_parser(
     return parse
 
 
-def drop(nodes: Iterable[LexborNode]) -> None:
-    """Take nodes out, given in document order: the inner ones first, because an outer one frees them; never the root,
-    which damaged pages may name like an advertisement and which cannot be taken out."""
-    for node in reversed(list(nodes)):
-        if node.tag != "html":
-            node.decompose()
-
-
 def refuse_wall(page: Page, walls: str = "", words: tuple[str, ...] = ()) -> None:
     """Raises Refused for a page without results that asks for a person, a script or consent."""
     from selectolax.lexbor import LexborHTMLParser

@@ -5,8 +5,9 @@ Without a market it takes one by the asker's address, and then answers other que
 
 from __future__ import annotations
 
+from tools.core.page_nodes import drop
 from tools.core.web_search.engine import Engine, Hit, Request
-from tools.core.web_search.markup import above, drop, first_text, href_of, page_parser, text_of
+from tools.core.web_search.markup import above, first_text, href_of, page_parser, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ both pages: with scripts a result is a link around a heading, without them a box
 
 from __future__ import annotations
 
+from tools.core.page_nodes import drop
 from tools.core.web_search.engine import Engine, Hit, Request
-from tools.core.web_search.markup import ASCENT_MAX, drop, href_of, page_parser, text_of
+from tools.core.web_search.markup import ASCENT_MAX, href_of, page_parser, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
